@@ -27,7 +27,7 @@ use crate::workflow::args::WorkflowCommand;
 pub(crate) struct CliArgs {
     #[command(subcommand)]
     pub(crate) command: Option<CliCommand>,
-    #[command(flatten, next_help_heading = "Options of every command")]
+    #[command(flatten, next_help_heading = "Global options")]
     pub(crate) global: GlobalArgs,
 }
 

@@ -69,14 +69,15 @@ pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> Result<Map<String,
             format!("`{flag}` is not valid JSON at line {line}, column {column}")
         }
     };
-    Err(Problem::new(code, message, "give one JSON object, or a file that holds one").into())
+    Err(Problem::new(code, message, "pass a JSON object, or a file that contains one").into())
 }
 
 /// Parses any JSON value.
 pub(crate) fn value(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
         let message = format!("`{text}` is not valid JSON: {error}");
-        Problem::new(Code::ParamsInvalid, message, "write it as JSON, with texts in quotes").into()
+        Problem::new(Code::ParamsInvalid, message, "write it as JSON, with strings in quotes")
+            .into()
     })
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn pair<'p>(
     example: &str,
 ) -> Result<(&'p str, &'p str), Failure> {
     pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-        let message = format!("`{pair}` is not a name and a value");
+        let message = format!("`{pair}` is not of the form `name=value`");
         Problem::new(code, message, format!("write it as `{example}`")).into()
     })
 }

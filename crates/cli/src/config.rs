@@ -57,7 +57,7 @@ fn set(args: &ConfigSetArgs, terminal: &mut Terminal) -> CommandResult {
         let (key, value, path) = (setting.key, safe(&shown(&setting.value)), safe(&setting.path));
         terminal.line(match args.value {
             Some(_) => format!("{key} is now {value}, in {path}"),
-            None => format!("{key} is now at its default, in {path}"),
+            None => format!("{key} was reset to its default, in {path}"),
         });
     })
 }

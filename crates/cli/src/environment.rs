@@ -16,7 +16,7 @@ use crate::wording;
 /// The directories for this user and working directory.
 pub(crate) fn locations() -> Result<Locations, Failure> {
     let working = std::env::current_dir().map_err(|error| {
-        let message = format!("there is no working directory: {error}");
+        let message = format!("cannot determine the working directory: {error}");
         Problem::new(Code::StorageFailed, message, "change to a directory that exists")
     })?;
     Ok(Locations::resolve(&variable, &working))

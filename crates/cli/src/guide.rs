@@ -42,7 +42,7 @@ fn call<T: DeserializeOwned>(
     }
     serde_json::from_str(response.json()).map_err(|error| {
         let message = format!("cannot read the response of `{operation}`: {error}");
-        Problem::new(Code::Internal, message, "report this with the command").into()
+        Problem::new(Code::Internal, message, "report this, including the command you ran").into()
     })
 }
 

@@ -58,8 +58,8 @@ fn outputs() -> Map<String, Value> {
     let run = all.get("show").cloned().unwrap_or_default();
     let event = json!({"type": "object", "required": ["seq", "at_ms", "event"], "properties": {
         "seq": {"type": "integer", "description": "The number of the event"},
-        "at_ms": {"type": "integer", "description": "When, in milliseconds since 1970"},
-        "event": {"type": "string", "description": "The name of the event; its fields are beside it"},
+        "at_ms": {"type": "integer", "description": "When it happened, in milliseconds since 1970"},
+        "event": {"type": "string", "description": "The event's name; its fields are next to it"},
     }});
     all.insert("logs".to_owned(), event.clone());
     for command in STREAMS {

@@ -72,7 +72,7 @@ fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CommandResult {
             None => format!("saved secret {name}"),
         });
         if stored.as_ref().is_some_and(|item| item.shadowed) {
-            terminal.remark("warning: a variable of the environment takes precedence over it");
+            terminal.remark("warning: an environment variable takes precedence over it");
         }
     })
 }

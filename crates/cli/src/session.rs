@@ -109,8 +109,7 @@ impl CliSession {
             if tokio::time::timeout(limits::LEAVE_DELAY, &mut finished).await.is_ok() {
                 return;
             }
-            terminal
-                .remark("waiting for the request in flight; press Ctrl-C again to leave at once");
+            terminal.remark("waiting for the request in flight; press Ctrl-C again to exit now");
             tokio::select! {
                 () = finished => {}
                 () = interrupted() => {}

@@ -103,7 +103,7 @@ impl Terminal {
     pub(crate) fn print_json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let json = wording::scoped(|| serde_json::to_string(value)).map_err(|error| {
             let message = format!("cannot serialize the result: {error}");
-            Problem::new(Code::Internal, message, "report this with the command")
+            Problem::new(Code::Internal, message, "report this, including the command you ran")
         })?;
         self.line(safe_json(&json));
         Ok(())

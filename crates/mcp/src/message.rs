@@ -189,7 +189,7 @@ fn batch<'a>(scanner: &mut Scanner<'a>) -> Result<Incoming<'a>, ScanError> {
         return Ok(Incoming::Unreadable(fault));
     }
     if count > limits::BATCH_MESSAGES {
-        let details = "the batch holds more messages than it may";
+        let details = "the batch contains too many messages";
         return Ok(Incoming::Unreadable(RpcError::over_limit(details, limits::BATCH_MESSAGES)));
     }
     let messages = members.into_iter().map(|member| {

@@ -25,7 +25,7 @@ pub(crate) const EXEMPT: &[Exempt] = &[
         "crates/cli/src/run/args.rs::RunsArgs.status",
         "a filter as it was typed: the operation reads it",
     ),
-    ("crates/mcp/src/workflows/act.rs::Calling.state", "MCP's opaque `requestState`"),
+    ("crates/mcp/src/workflows/tool_call.rs::ToolCall.state", "MCP's opaque `requestState`"),
     ("crates/ops/src/command/view.rs::ResponseView.status", "a key of OpenAPI's `responses`"),
     ("crates/ops/src/run/list.rs::Request.status", "a filter word, refused if it is unknown"),
 ];

@@ -223,5 +223,5 @@ pub(crate) struct MockArgs {
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "give a number from 0 to 1".to_owned())
+    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }

@@ -156,7 +156,7 @@ fn show_diff(response: &diff::Response, terminal: &mut Terminal) {
     if !response.changes {
         return terminal.line(format!("{id}: no changes"));
     }
-    let breaking = if response.breaking { "breaking: calls that worked may fail" } else { "safe" };
+    let breaking = if response.breaking { "breaking: existing calls may fail" } else { "safe" };
     let changed = count(response.changed.len(), "command");
     terminal.line(format!(
         "{id}: {} added, {} removed, {changed} changed; {breaking}",

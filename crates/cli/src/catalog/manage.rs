@@ -177,7 +177,8 @@ fn secrets(given: &AuthSecretArgs) -> BTreeMap<String, String> {
 
 fn show_auth(response: &auth::Response, terminal: &mut Terminal) {
     if response.schemes.is_empty() {
-        return terminal.line("the document declares no security scheme: none is needed");
+        return terminal
+            .line("the document declares no security scheme: no authentication is needed");
     }
     show_schemes(response, terminal);
     for name in response.schemes.iter().flat_map(|scheme| &scheme.missing) {

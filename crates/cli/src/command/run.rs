@@ -101,7 +101,7 @@ fn check_writable(output: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("`{}` cannot be written", output.display());
-    let hint = "name a file in a folder that exists; nothing was sent";
+    let hint = "use a file in an existing folder; nothing was sent";
     Err(Problem::new(Code::FileNotFound, message, hint).into())
 }
 

@@ -196,7 +196,7 @@ impl DemoFolder {
     /// Runs a command in the folder for a user who wants to look around.
     pub(super) fn pass(&self, arguments: &[impl AsRef<OsStr>]) -> CommandResult {
         if !self.work().is_dir() {
-            let message = "there was no demo yet";
+            let message = "no demo has been run yet";
             return Err(Problem::new(Code::FileNotFound, message, "run `milepost demo`").into());
         }
         // The workflows call the shop at a fixed port; if it is taken, another demo is running.

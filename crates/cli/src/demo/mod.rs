@@ -50,9 +50,10 @@ fn tour(args: &DemoArgs, terminal: &mut Terminal) -> Result<(DemoFolder, Vec<Str
     let shop = Shop::open(&folder, &[("refunds:list", 503)], 0)?;
     let base = format!("{}/api/v1", shop.url);
     terminal.page(&format!(
-        "A shop responds at {}, played by the mock of its OpenAPI document.\n\
+        "A shop responds at {}, simulated by the mock of its OpenAPI document.\n\
          Everything else is real, and happens in {}.\n\
-         To type one of these commands yourself, put `demo --` before it: `milepost demo -- runs`.\n",
+         To type one of these commands yourself, put `demo --` before it: `milepost demo -- \
+         runs`.\n",
         shop.url,
         folder.path.display()
     ));
@@ -108,7 +109,7 @@ impl Tour<'_> {
         let ended = self.folder.shown(&["approve", &run], None, self.terminal)?;
         if ended.exit == Exit::CONFLICT {
             self.terminal.page(&format!(
-                "You said no, so nothing was refunded. Change your mind: \
+                "You said no, so nothing was refunded. If you change your mind: \
                  `milepost demo -- approve {run}`\n"
             ));
         } else if ended.exit != Exit::DONE {

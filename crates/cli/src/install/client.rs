@@ -96,7 +96,7 @@ impl McpClient {
                 "open sessions keep the server until they end"
             }
             McpClient::Cursor | McpClient::Vscode | McpClient::ClaudeDesktop => {
-                "restart it: until then the server keeps running"
+                "restart the client: until then the server keeps running"
             }
         }
     }
@@ -124,7 +124,7 @@ pub(super) fn is_ours(found: &Value) -> bool {
 /// the path with `whole_path`.
 pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
     let this = env::current_exe().map_err(|error| {
-        let message = format!("cannot tell where this program is: {error}");
+        let message = format!("cannot determine the path of this program: {error}");
         Problem::new(Code::StorageFailed, message, "start it by its full path")
     })?;
     let found = env::var_os("PATH").and_then(|path| first_in(&path));
@@ -135,8 +135,9 @@ pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
         None => this,
     };
     path.into_os_string().into_string().map_err(|path| {
-        let message = format!("the path of this program is not text: {}", path.to_string_lossy());
-        Problem::new(Code::InputInvalid, message, "put the program into another directory")
+        let path = path.to_string_lossy();
+        let message = format!("the path of this program is not valid UTF-8: {path}");
+        Problem::new(Code::InputInvalid, message, "move the program to another directory")
     })
 }
 

@@ -51,7 +51,7 @@ impl<'e> ClientPaths<'e> {
             McpClient::Vscode => ".vscode/mcp.json",
             McpClient::Codex => ".codex/config.toml",
             McpClient::Goose | McpClient::ClaudeDesktop => {
-                let message = format!("{} has no file for a project", client.title());
+                let message = format!("{} has no project configuration", client.title());
                 let hint = "leave out `--scope project`";
                 return Err(Problem::new(Code::InputInvalid, message, hint));
             }

@@ -75,7 +75,7 @@ pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
 }
 
 fn found<'n>(root: &'n Node, slot: &EntrySlot) -> Result<(&'n Member, usize), EditFault> {
-    let missing = || EditFault::new(root.start, format!("there is no `{}` in it", slot.name));
+    let missing = || EditFault::new(root.start, format!("it has no `{}`", slot.name));
     let parent = sole(root, slot.parent)?.ok_or_else(missing)?;
     sole(&parent.value, &slot.name)?.ok_or_else(missing)?;
     let members = members_of(&parent.value)?;
@@ -84,7 +84,7 @@ fn found<'n>(root: &'n Node, slot: &EntrySlot) -> Result<(&'n Member, usize), Ed
 }
 
 fn members_of(node: &Node) -> Result<&[Member], EditFault> {
-    node.members().ok_or_else(|| EditFault::new(node.start, "an object must stand here"))
+    node.members().ok_or_else(|| EditFault::new(node.start, "expected an object"))
 }
 
 /// The member with this name. A duplicate name is an error, because readers disagree on which one
@@ -93,7 +93,7 @@ fn sole<'n>(object: &'n Node, key: &str) -> Result<Option<&'n Member>, EditFault
     let mut named = members_of(object)?.iter().filter(|member| member.key == key);
     let first = named.next();
     match named.next() {
-        Some(second) => Err(EditFault::new(second.start, format!("`{key}` is there twice"))),
+        Some(second) => Err(EditFault::new(second.start, format!("duplicate key `{key}`"))),
         None => Ok(first),
     }
 }

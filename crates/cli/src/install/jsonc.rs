@@ -70,22 +70,22 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, EditFault> {
 
 fn fault(error: ScanError) -> EditFault {
     let message = match error.kind {
-        Kind::TextAfterValue => "something stands behind the end",
-        Kind::UnclosedComment => "a comment does not end",
-        Kind::TooDeep => "it is nested too deep",
-        Kind::ExpectedKey | Kind::TrailingComma => "a key in double quotes or `}` must stand here",
-        Kind::ExpectedColon => "`:` must stand here",
-        Kind::ExpectedSeparatorInMap => "`,` or `}` must stand here",
-        Kind::ExpectedSeparatorInList => "`,` or `]` must stand here",
-        Kind::ControlCharacter | Kind::UnclosedString => "a text does not end in its line",
+        Kind::TextAfterValue => "unexpected text after the end",
+        Kind::UnclosedComment => "unterminated comment",
+        Kind::TooDeep => "it is nested too deeply",
+        Kind::ExpectedKey | Kind::TrailingComma => "expected a key in double quotes, or `}`",
+        Kind::ExpectedColon => "expected `:`",
+        Kind::ExpectedSeparatorInMap => "expected `,` or `}`",
+        Kind::ExpectedSeparatorInList => "expected `,` or `]`",
+        Kind::ControlCharacter | Kind::UnclosedString => "unterminated string",
         Kind::UnicodeEscape | Kind::UnknownEscape | Kind::LoneSurrogate => {
-            "a backslash begins nothing that is known here"
+            "invalid escape sequence"
         }
         Kind::ExpectedValue if error.is_end && error.start == error.at => {
-            "the text ends where a value must stand"
+            "unexpected end of file, expected a value"
         }
         // A number that is none, or nothing that looks like a value.
-        _ => "here stands no value",
+        _ => "expected a value",
     };
     let is_unclosed = error.kind == Kind::UnclosedString;
     EditFault::new(if is_unclosed { error.at } else { error.start }, message)

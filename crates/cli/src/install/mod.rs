@@ -121,12 +121,12 @@ fn content(path: &Path, slot: &EntrySlot) -> Result<Option<Value>, &'static str>
         Err(FileError::NotFound { .. }) => return Ok(None),
         Err(_) => return Err("cannot be read"),
     };
-    let text = String::from_utf8(bytes).map_err(|_| "is not text")?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not valid UTF-8")?;
     let value = slot.value(text.strip_prefix(BOM).unwrap_or(&text));
     value.map(Some).map_err(|_| match slot.format {
         ConfigFormat::Json => "is not valid JSON",
         ConfigFormat::Toml => "is not valid TOML",
-        ConfigFormat::Yaml => "is not YAML that can be read here",
+        ConfigFormat::Yaml => "is not YAML in a supported form",
     })
 }
 
@@ -219,8 +219,8 @@ impl Job<'_> {
         // Stored before the change: a receipt for a text that was never written does no harm.
         let kept = self.drawer.keep(receipt);
         if !kept && (receipt.made_file || receipt.made_parent) {
-            let note = "the previous state could not be recorded: `--uninstall` will remove only the \
-                entry";
+            let note = "the previous state could not be recorded: `--uninstall` will remove only \
+                the entry";
             done.notes.push(note.to_owned());
         }
         let private = self.arguments.scope == InstallScope::User;
@@ -333,8 +333,8 @@ impl Job<'_> {
         let command = self.entry.get("command").and_then(Value::as_str).unwrap_or_default();
         let shared = self.arguments.scope == InstallScope::Project && !self.arguments.uninstall;
         if shared && Path::new(command).is_absolute() {
-            let note = "the entry has the path of the program on this machine: put `milepost` on the \
-                `PATH` to share the file";
+            let note = "the entry contains the path of the program on this machine: put `milepost` \
+                on the `PATH` to share the file";
             notes.push(note.to_owned());
         }
         notes

@@ -35,7 +35,7 @@ impl EntrySlot {
     pub(super) fn find(&self, text: &str) -> Result<Option<Value>, EditFault> {
         let whole = self.value(text)?;
         if !whole.is_object() && !whole.is_null() {
-            return Err(EditFault::new(0, "the file must hold an object"));
+            return Err(EditFault::new(0, "the file must contain an object"));
         }
         Ok(whole.get(self.parent).and_then(|parent| parent.get(&self.name)).cloned())
     }

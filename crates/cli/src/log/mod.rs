@@ -98,8 +98,8 @@ pub(crate) fn begin(arguments: &LogArgs) -> Result<Option<Log>, Failure> {
         return Ok(None);
     }
     tracing_subscriber::registry().with(outputs).try_init().map_err(|error| {
-        let message = format!("there is already a log: {error}");
-        Problem::new(Code::Internal, message, "report this with the command")
+        let message = format!("the log was already started: {error}");
+        Problem::new(Code::Internal, message, "report this, including the command you ran")
     })?;
     Ok(Some(Log {
         #[cfg(feature = "otlp")]
@@ -116,7 +116,7 @@ fn format(arguments: &LogArgs) -> Result<Option<LogFormat>, Problem> {
     match (arguments.log_format, variable(FORMAT)) {
         (Some(format), _) => Ok(Some(format)),
         (None, Some(text)) => LogFormat::from_str(&text, false).map(Some).map_err(|_| {
-            let message = format!("{FORMAT} is not a log format");
+            let message = format!("{FORMAT} is not a valid log format");
             Problem::new(Code::InputInvalid, message, "write `human` or `json`")
         }),
         (None, None) => Ok(None),

@@ -37,7 +37,7 @@ pub(crate) fn answer_as(
     tty::set_retry_command(format!("milepost {command} {}", before.run_id));
     if let Some(child) = asking_child(&before, step, command)? {
         if !terminal.is_json() {
-            terminal.remark(format!("{}  waits for {child}, which asks:", before.run_id));
+            terminal.remark(format!("{}  is waiting for {child}, which asks:", before.run_id));
         }
         before = follow::view(session, &child)?;
     }

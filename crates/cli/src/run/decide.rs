@@ -114,8 +114,8 @@ fn no_outcome(run: &str, step: Option<&str>) -> Problem {
     let step = step.map(|step| format!(" --step {step}")).unwrap_or_default();
     let line = format!("milepost decide {run}{step} --outcome");
     let hint = format!(
-        "find out what happened, then run `{line} happened --output '<JSON>'`, `{line} did-not-happen` or \
-         `{line} give-up`"
+        "find out what happened, then run `{line} happened --output '<JSON>'`, `{line} \
+         did-not-happen` or `{line} give-up`"
     );
     Problem::new(Code::ParamsInvalid, "no outcome given", hint).context("run_id", run)
 }

@@ -90,7 +90,7 @@ pub(super) fn view_of(
     match session.run::<GetRunStatus>(request)? {
         StatusResponse::Run(view) => Ok(*view),
         StatusResponse::Open { .. } => {
-            let message = "a run was asked for, and a list came back";
+            let message = "expected a run but got a list";
             Err(Problem::new(Code::Internal, message, "report this").into())
         }
     }
@@ -251,8 +251,8 @@ pub(super) fn body_text(sent: &SentView) -> Option<String> {
     let whole = sent.body_bytes.map(|bytes| format!("{bytes} bytes"));
     match (&sent.body, whole) {
         (Some(body), None) => Some(format!("body {}", safe(body))),
-        (Some(body), Some(whole)) => Some(format!("body (the start of {whole}): {}", safe(body))),
-        (None, Some(whole)) => Some(format!("body of {whole}, not text")),
+        (Some(body), Some(whole)) => Some(format!("body (first part of {whole}): {}", safe(body))),
+        (None, Some(whole)) => Some(format!("body of {whole}, binary")),
         (None, None) => None,
     }
 }

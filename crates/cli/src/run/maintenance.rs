@@ -36,7 +36,7 @@ pub(super) fn purge(args: &PurgeArgs, terminal: &mut Terminal) -> CommandResult 
 
 fn seconds(period: &str) -> Result<u64, Failure> {
     let parsed = Period::parse(period).ok_or_else(|| {
-        let message = format!("`{period}` is not a length of time");
+        let message = format!("`{period}` is not a valid duration");
         Problem::new(Code::ParamsInvalid, message, "write it as `30d` or `12h`")
     })?;
     Ok(parsed.0.as_secs())

@@ -63,7 +63,7 @@ fn confirm(user: &TerminalUser, effect: &str) -> Result<(), Failure> {
     if user.ask(&format!("{effect}. Continue?")) == Some(true) {
         return Ok(());
     }
-    let hint = "add `--yes` if you want that";
+    let hint = "add `--yes` to confirm";
     Err(Problem::new(Code::ConfirmationRequired, effect, hint).into())
 }
 
@@ -103,7 +103,7 @@ fn request(args: &ResumeArgs, run: &str) -> Result<Request, Failure> {
         const EXAMPLE: &str = "http_calls=100";
         let (name, text) = pair(given, Code::ParamsInvalid, EXAMPLE)?;
         let limit = text.parse().map_err(|_| {
-            let message = format!("`{text}` is not a number of {name}");
+            let message = format!("`{text}` is not a valid number of {name}");
             Problem::new(Code::ParamsInvalid, message, format!("write it as `--budget {EXAMPLE}`"))
         })?;
         budget.insert(name.to_owned(), limit);

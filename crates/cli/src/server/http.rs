@@ -159,7 +159,7 @@ fn token(args: &ServeArgs) -> Result<HttpToken, Failure> {
     found.map_err(|error| match error {
         TokenError::File(error) => error.into(),
         TokenError::NoRandomness => {
-            let hint = "give the token yourself with --token-file";
+            let hint = "provide a token with --token-file";
             Problem::new(Code::Internal, error.to_string(), hint).into()
         }
         TokenError::TooShort { .. } | TokenError::NoHeader { .. } => {
@@ -182,8 +182,8 @@ fn tell(url: &str, proof: &Proof<'_>, terminal: &mut Terminal) -> Result<(), Fai
             terminal.remark(format!("token: {}", token.secret.reveal()));
             terminal.remark(format!("shown only once; stored in {from}"));
         }
-        Proof::Token(_) => terminal.remark(format!("token: as in {from}")),
-        Proof::Issuer(_) => terminal.remark(format!("tokens: those of {from}")),
+        Proof::Token(_) => terminal.remark(format!("token: see {from}")),
+        Proof::Issuer(_) => terminal.remark(format!("tokens: issued by {from}")),
     }
     terminal.check_output()
 }

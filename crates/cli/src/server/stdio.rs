@@ -34,7 +34,7 @@ pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
     })?;
     let stdout = raw_stdout().map_err(|error| {
         let message = format!("cannot write to standard output: {error}");
-        Problem::new(Code::StorageFailed, message, "start the server with an open output")
+        Problem::new(Code::StorageFailed, message, "start the server with standard output open")
     })?;
     let server = server(style(shown, options.surface))?;
     let runtime = LazyRuntime::new(limits::SERVER_WORKERS);
@@ -76,7 +76,7 @@ fn budget(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
 
 pub(crate) fn no_threads(error: &io::Error) -> Problem {
     let message = format!("cannot start the server's threads: {error}");
-    Problem::new(Code::Internal, message, "check how many threads this user may have")
+    Problem::new(Code::Internal, message, "check this user's thread limit")
 }
 
 pub(crate) fn options(shown: &McpSurfaceArgs) -> Result<SessionOptions, Failure> {

@@ -172,7 +172,7 @@ pub(super) fn restore(args: &RestoreWorkflowArgs, terminal: &mut Terminal) -> Co
             terminal.remark(format!("warning[{}]: line {line}: {message}", violation.rule));
         }
         if !response.valid {
-            terminal.remark("warning: it cannot be used as it is");
+            terminal.remark("warning: the restored workflow is not valid");
             terminal.remark(format!("next: milepost workflow validate {}", safe(&response.path)));
         }
         if let Some(previous) = response.previous_version.as_deref().map(short) {

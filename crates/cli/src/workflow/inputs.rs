@@ -47,7 +47,7 @@ fn notes(notes: &[String], terminal: &mut Terminal) {
 
 fn show(response: &Response, terminal: &mut Terminal) {
     if response.inputs.is_empty() {
-        terminal.line("it has no inputs");
+        terminal.line("the workflow has no inputs");
     } else {
         let headings = ["input", "type", "value", "status", "about"];
         terminal.table(&headings, response.inputs.iter().map(row));

@@ -60,7 +60,7 @@ pub(super) fn sources(terminal: &mut Terminal) -> CommandResult {
         for report in sources {
             for (id, by) in &report.shadowed {
                 let (from, by) = (report.kind.name(), by.name());
-                terminal.line(format!("`{id}` of {from} is shadowed by {by}"));
+                terminal.line(format!("`{id}` in {from} is shadowed by {by}"));
             }
             if report.cut {
                 let path = report.path.as_ref().map(|path| path.display().to_string());

@@ -32,8 +32,10 @@ pub(super) fn run(args: &NewArgs, terminal: &mut Terminal) -> CommandResult {
     let text = copied.map_or_else(|| template(args.kind, &id, &shown), |(text, _)| text);
     let expected = path.extension().and_then(|end| end.to_str()).and_then(Format::of_extension);
     if expected == Some(Format::Json) && format == Format::Yaml {
-        let message = format!("`{shown}` would contain YAML");
-        return Err(Problem::new(Code::InputInvalid, message, "end its name in `.yaml`").into());
+        let message = format!("`{shown}` would contain YAML, not JSON");
+        return Err(
+            Problem::new(Code::InputInvalid, message, "use a name that ends in `.yaml`").into()
+        );
     }
     check(&text, format)?;
     if path.as_os_str() == "-" {

@@ -148,7 +148,8 @@ fn verdict(loaded: &LoadedDocument, fixed: usize, args: &ValidateArgs) -> String
     let mut words = Vec::new();
     match &document.workflow {
         Some(_) if errors > 0 => words.push(format!(
-            "not valid: {} in validation criteria; the guide can be followed, but not checked there",
+            "not valid: {} in validation criteria; the guide can be followed, but those \
+             steps cannot be checked",
             count(errors, "error")
         )),
         Some(workflow) => {

@@ -624,7 +624,7 @@ fn one_scheme_of_several_is_named() {
     place.shows(
         "catalog auth open",
         &expect![[r"
-            the document declares no security scheme: none is needed
+            the document declares no security scheme: no authentication is needed
             --- 0
         "]],
     );
@@ -650,7 +650,7 @@ fn diff_shows_what_would_change() {
         - shop photos:create  POST /photos
         ~ shop orders:create
             schemas it refers to are different
-        shop: 1 added, 1 removed, 1 command changed; breaking: calls that worked may fail
+        shop: 1 added, 1 removed, 1 command changed; breaking: existing calls may fail
         --- 0
     "]],
     );

@@ -237,7 +237,7 @@ impl<S: ServerHandler> Endpoint<S> {
         params: JsonObject,
     ) -> Result<Response, HttpError> {
         if self.sessions.count() >= self.limits.sessions {
-            let fault = RpcError::over_limit("there are too many sessions", self.limits.sessions);
+            let fault = RpcError::over_limit("too many sessions are open", self.limits.sessions);
             return Err(HttpError::unavailable(fault));
         }
         let wanted = params.get("protocolVersion").cloned();
@@ -349,7 +349,7 @@ impl<S: ServerHandler> Endpoint<S> {
         // Another user's session looks like one that does not exist.
         let session = session.filter(|session| session.is_of(head.extensions.get()));
         session.map(Some).ok_or_else(|| {
-            let details = "the session is not known, or has ended; send initialize again";
+            let details = "the session is unknown or has ended; send initialize again";
             let data = json!({ "details": details });
             let fault = RpcError::new(SERVER_ERROR, "Session not found", data);
             HttpError { status: StatusCode::NOT_FOUND, fault }

@@ -62,7 +62,9 @@ pub(crate) fn serve(
         outbox.close();
         let written = writer.join();
         read?;
-        written.unwrap_or_else(|_| Err(ServeError::Write(io::Error::other("the writer ended"))))
+        written.unwrap_or_else(|_| {
+            Err(ServeError::Write(io::Error::other("the writer thread panicked")))
+        })
     })
 }
 

@@ -1,7 +1,7 @@
 //! Workflows that a model writes block by block: the inputs, the steps with their output schemas,
 //! then the arguments of providers. Each block is validated before the next one is requested.
 //! Drafts are not saved: after a restart, the first block is requested again.
-#![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
+#![expect(deprecated, reason = "2025-11-25 clients are asked this way")]
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -28,15 +28,15 @@ impl Block {
     fn wish(self) -> &'static str {
         match self {
             Block::Inputs => {
-                "Write it block by block. First answer with `workflow`, `title`, `description` \
-                 and `inputs` alone; the steps come next."
+                "Write it block by block. First answer with only `workflow`, `title`, \
+                 `description` and `inputs`; the steps come next."
             }
             Block::Steps => {
-                "Now answer with `steps` and `final_output` alone; every `prompt` has its \
+                "Now answer with only `steps` and `final_output`; every `prompt` needs an \
                  `output_schema`."
             }
             Block::Providers => {
-                "Some inputs have a `provider`. See to their `provider_args`, `depends_on` and \
+                "Some inputs have a `provider`. Complete their `provider_args`, `depends_on` and \
                  `select`, and answer with the whole workflow."
             }
         }
@@ -83,7 +83,7 @@ impl ManifestDrafts {
         if let Some((last, issues)) = &draft.refused {
             messages.push(SamplingMessage::user_text(wish));
             messages.push(SamplingMessage::assistant_text(last.clone()));
-            wish = format!("The last answer would not do:\n{}", issues.join("\n"));
+            wish = format!("The last answer was rejected:\n{}", issues.join("\n"));
         }
         messages.push(SamplingMessage::user_text(wish));
         Some((messages, draft.asked))

@@ -77,7 +77,7 @@ pub(super) fn answer(answer: &Value) -> FormResult {
 
 /// The form for a yes-or-no question.
 pub(super) fn yes_or_no(question: &str) -> JsonObject {
-    let field = json!({"type": "boolean", "title": "Go on", "description": question});
+    let field = json!({"type": "boolean", "title": "Continue", "description": question});
     schema(Map::from_iter([("confirm".to_owned(), field)]), &["confirm".to_owned()])
 }
 

@@ -1,7 +1,7 @@
 //! Follows a task for its client: reports its status, and asks for the input it is waiting for.
 //! Drafts and corrections are requested from the client's model, inputs and decisions from its
 //! user. If a client supports neither, or declines, the step stays due for whoever can do it.
-#![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
+#![expect(deprecated, reason = "2025-11-25 clients are asked this way")]
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -29,7 +29,7 @@ use crate::pipe::Outbox;
 
 /// The notification that a task's status has changed.
 const STATUS: &str = "notifications/tasks/status";
-const SYSTEM: &str = "You write Milepost workflows. Answer with what is asked for alone: no \
+const SYSTEM: &str = "You write Milepost workflows. Answer with only what was requested: no \
     explanation, no code fence.";
 
 /// A step that is due, as something to ask a client, under a key: the step and its try, never the
@@ -104,7 +104,7 @@ async fn form(operations: &Operations, run: &RunView) -> Option<ElicitRequestPar
         partial_inputs: elicitation::object_in(&run.inputs, elicitation::INPUTS),
     };
     let schema = elicitation::fields(operations, request).await?;
-    elicitation::params(&format!("The run of {workflow} needs what it was not given."), schema)
+    elicitation::params(&format!("The run of {workflow} is missing some inputs."), schema)
 }
 
 /// The question for the model; after a rejected attempt, it includes that attempt and its issues.
@@ -119,7 +119,7 @@ fn question(due: &DueView, last: Option<&str>, style: ToolStyle) -> CreateMessag
         if let Some(last) = last {
             messages.push(SamplingMessage::assistant_text(last));
         }
-        let refused = format!("The last answer would not do:\n{}", issues.join("\n"));
+        let refused = format!("The last answer was rejected:\n{}", issues.join("\n"));
         messages.push(SamplingMessage::user_text(refused));
     }
     sampling(messages)

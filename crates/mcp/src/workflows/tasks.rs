@@ -210,7 +210,7 @@ pub(super) async fn view(
     match operations.run::<GetRunStatus>(&SilentCaller, request).await? {
         status::Response::Run(view) => Ok(*view),
         status::Response::Open { .. } => {
-            let message = "a run was asked for, and a list came back";
+            let message = "expected a run but got a list";
             Err(Problem::new(Code::Internal, message, "report this"))
         }
     }
@@ -392,7 +392,7 @@ fn refused(run: &RunView, step: &str) -> String {
         return String::new();
     }
     let all: String = issues.join("\n").chars().take(limits::ISSUES_CHARS).collect();
-    format!("; the last one would not do: {all}")
+    format!("; the last submission was rejected: {all}")
 }
 
 /// A caller that confirms everything.

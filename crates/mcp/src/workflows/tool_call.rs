@@ -199,7 +199,7 @@ impl WorkflowServer {
         let form =
             elicitation::missing_inputs(self.operations(), problem, &calling.arguments).await;
         let Some(form) = form else { return FormResult::Nobody };
-        let message = format!("The run needs what it was not given: {}.", problem.message);
+        let message = format!("The run is missing inputs: {}.", problem.message);
         let asked = matches!(round.asked, Question::Inputs);
         let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(INPUTS));
         elicitation::form(calling.client, answer, INPUTS, &message, form).await
@@ -257,22 +257,22 @@ impl WorkflowServer {
 /// The question to confirm: it says what would be lost.
 pub(super) fn question(problem: &Problem) -> String {
     let loss = problem.context.get("loss").and_then(Value::as_str);
-    format!("{} Go on?", loss.unwrap_or("This cannot be taken back."))
+    format!("{} Continue?", loss.unwrap_or("This cannot be undone."))
 }
 
 /// The confirmation that the configuration requires before any change.
 fn unconfirmed(operation: &OperationSpec) -> Problem {
     let loss = format!("An agent wants to call `{}`.", operation.name);
-    let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
-    Problem::new(Code::ConfirmationRequired, message, "ask the person, then say it again")
+    let message = format!("`{}` needs confirmation: the configuration requires it", operation.name);
+    Problem::new(Code::ConfirmationRequired, message, "ask the user, then call it again")
         .context("loss", loss)
 }
 
 /// The configuration leaves this action to the person.
 fn for_person(operation: &OperationSpec, mut problem: Problem) -> Problem {
     let hint = Hint::text(
-        "stop, and tell the user: the configuration (`confirm = \"person\"`) has them do this \
-         themselves, with ",
+        "stop, and tell the user: the configuration (`confirm = \"person\"`) requires them to do \
+         this themselves, with ",
     );
     let is_typed = operation.doors.iter().any(|door| matches!(door, Door::Command(_)));
     problem.hint = match is_typed {
@@ -289,7 +289,7 @@ fn declined() -> Problem {
 
 /// The call was canceled, so nothing is executed.
 fn gone() -> Problem {
-    let hint = "nothing was changed; call again if it is wanted after all";
+    let hint = "nothing was changed; call again if it is still needed";
     Problem::new(Code::ConfirmationRequired, "the call was canceled", hint)
 }
 

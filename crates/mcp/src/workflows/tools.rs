@@ -62,7 +62,7 @@ fn one(operation: &OperationSpec, tool: Tool, spelling: ToolNaming) -> Value {
 fn confirmable(operation: &OperationSpec, tool: Tool, mut schema: Value) -> Value {
     if operation.safety == Safety::Destructive || tool.destroys {
         schema["properties"][call_tokens::ARGUMENT] =
-            json!({"type": "string", "description": "Token of the user's yes, from a refusal"});
+            json!({"type": "string", "description": "Confirmation token, from a refused call"});
     }
     schema
 }
