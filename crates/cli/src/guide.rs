@@ -14,7 +14,7 @@ use crate::args::{GuideCheckArgs, GuideCommand, GuideNextArgs};
 use crate::argument_values::{file_text, object_or_file};
 use crate::document;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::terminal::{Terminal, safe};
 
 pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> CommandResult {
@@ -31,7 +31,7 @@ fn call<T: DeserializeOwned>(
     target: &OsStr,
     mut request: Value,
     terminal: &mut Terminal,
-) -> Result<T, Failure> {
+) -> Result<T, CommandFailure> {
     let loaded = document::load(target)?;
     let workflow = loaded.workflow(terminal)?;
     let session = loaded.open_session(workflow, terminal)?;
@@ -47,7 +47,7 @@ fn call<T: DeserializeOwned>(
 }
 
 /// The value of `--context`.
-pub(crate) fn context(given: Option<&OsStr>) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn context(given: Option<&OsStr>) -> Result<Map<String, Value>, CommandFailure> {
     let Some(given) = given else { return Ok(Map::new()) };
     object_or_file("--context", &given.to_string_lossy(), DOCUMENT_BYTES)
 }

@@ -9,7 +9,7 @@ use milepost_store::{health, write_atomic};
 use serde_json::json;
 
 use crate::args::{CliArgs, CompletionsArgs, ManArgs};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::terminal::{Terminal, count, safe};
 
 pub(crate) fn run(args: &ManArgs, terminal: &mut Terminal) -> CommandResult {
@@ -30,14 +30,14 @@ pub(crate) fn run(args: &ManArgs, terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-fn page(command: &Command) -> Result<String, Failure> {
+fn page(command: &Command) -> Result<String, CommandFailure> {
     let mut bytes = Vec::new();
     Man::new(command.clone()).render(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Writes the page of a command and of all its subcommands, overwriting those of earlier versions.
-fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> Result<(), Failure> {
+fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> Result<(), CommandFailure> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let file = format!("{name}.1");
     write_atomic(&folder.join(&file), page(command)?.as_bytes(), true)?;

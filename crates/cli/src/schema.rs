@@ -7,7 +7,7 @@ use milepost_ops::{Door, OPERATIONS};
 use serde_json::{Map, Value, json};
 
 use crate::args::{SchemaArgs, SchemaKind};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::terminal::Terminal;
 
 /// Outputs that do not come from an operation, or that combine several responses.
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SchemaArgs, terminal: &mut Terminal) -> CommandResult {
     terminal.answer(&found, |terminal| terminal.line(format!("{found:#}")))
 }
 
-fn of(command: &str) -> Result<Value, Failure> {
+fn of(command: &str) -> Result<Value, CommandFailure> {
     let command = command.strip_prefix("milepost ").unwrap_or(command);
     let mut all = outputs();
     if let Some(found) = all.remove(command) {

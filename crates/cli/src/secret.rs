@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::argument_values::stdin_text;
 use crate::environment;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::terminal::{Terminal, safe};
 use crate::tty;
 
@@ -78,7 +78,7 @@ fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CommandResult {
 }
 
 /// The value, typed or piped in, without its trailing line break.
-fn value(name: &str) -> Result<Secret, Failure> {
+fn value(name: &str) -> Result<Secret, CommandFailure> {
     if io::stdin().is_terminal() {
         return tty::secret(&format!("Value of {}: ", safe(name)));
     }

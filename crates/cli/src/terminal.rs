@@ -12,7 +12,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::{table, wording, wrap};
 
 /// The two streams of the process.
@@ -100,7 +100,7 @@ impl Terminal {
     }
 
     /// Prints a JSON value on one line.
-    pub(crate) fn print_json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn print_json(&mut self, value: &impl Serialize) -> Result<(), CommandFailure> {
         let json = wording::scoped(|| serde_json::to_string(value)).map_err(|error| {
             let message = format!("cannot serialize the result: {error}");
             Problem::new(Code::Internal, message, "report this, including the command you ran")
@@ -151,8 +151,8 @@ impl Terminal {
     }
 
     /// Fails if part of the result could not be written.
-    pub(crate) fn check_output(&mut self) -> Result<(), Failure> {
-        self.output_error.take().map_or(Ok(()), |error| Err(Failure::Output(error)))
+    pub(crate) fn check_output(&mut self) -> Result<(), CommandFailure> {
+        self.output_error.take().map_or(Ok(()), |error| Err(CommandFailure::Output(error)))
     }
 
     /// Prints what the user must not miss: errors, and the subject of a question.

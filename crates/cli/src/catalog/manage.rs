@@ -13,7 +13,7 @@ use super::address;
 use super::args::{AuthArgs, AuthSecretArgs, CatalogArgs, RemoveCatalogArgs};
 use crate::command::show_commands;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::limits;
 use crate::session::{CliSession, call};
 use crate::terminal::{Terminal, count, safe};
@@ -73,7 +73,7 @@ fn show_one(
     item: &CatalogItem,
     session: &CliSession,
     terminal: &mut Terminal,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     terminal.line(format!("{} — {}", item.catalog_id, safe(&item.title)));
     let vendor = item.vendor.as_deref().map(|vendor| format!(", by {}", safe(vendor)));
     let commands = count(item.command_count, "command");

@@ -14,7 +14,7 @@ use super::args::RunCommandArgs;
 use super::{pairs, request_text};
 use crate::argument_values::{object, stdin_text};
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
 use crate::wording;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CommandResu
     Ok(if response.ok == Some(false) { Exit::UPSTREAM } else { Exit::DONE })
 }
 
-fn request(args: &RunCommandArgs, session: &CliSession) -> Result<Request, Failure> {
+fn request(args: &RunCommandArgs, session: &CliSession) -> Result<Request, CommandFailure> {
     let command = args.command.command();
     let with = match args.with.as_deref() {
         None => Map::new(),
@@ -86,7 +86,7 @@ fn request(args: &RunCommandArgs, session: &CliSession) -> Result<Request, Failu
     })
 }
 
-fn body(given: &str) -> Result<TypedBody, Failure> {
+fn body(given: &str) -> Result<TypedBody, CommandFailure> {
     Ok(match given.strip_prefix('@') {
         Some(path) => TypedBody::File(path.to_owned()),
         None if given == "-" => TypedBody::Text(stdin_text(DOCUMENT_BYTES)?),
@@ -95,7 +95,7 @@ fn body(given: &str) -> Result<TypedBody, Failure> {
 }
 
 /// Checked before anything is sent: a response must not be lost because its folder does not exist.
-fn check_writable(output: &Path) -> Result<(), Failure> {
+fn check_writable(output: &Path) -> Result<(), CommandFailure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_none_or(Path::is_dir) && !output.is_dir() {
         return Ok(());
@@ -106,7 +106,7 @@ fn check_writable(output: &Path) -> Result<(), Failure> {
 }
 
 /// Writes the body to a file and returns its size in bytes.
-fn write_body(response: &Response, output: &Path) -> Result<usize, Failure> {
+fn write_body(response: &Response, output: &Path) -> Result<usize, CommandFailure> {
     let bytes = match (&response.body_path, &response.body) {
         (Some(path), _) => read_document(Path::new(path), usize::MAX - 1)?,
         (None, Some(body)) => text(body).into_bytes(),

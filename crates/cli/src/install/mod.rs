@@ -28,14 +28,14 @@ use milepost_store::{Digest, EditedFile, FileError, read_document};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::args::{InstallArgs, InstallScope, McpClient};
+use self::args::{InstallArgs, InstallScope, SupportedClient};
 use self::client_paths::ClientPaths;
 use self::edit::EditFault;
 use self::problem::EditRequest;
 use self::receipt::{Receipt, ReceiptFile, UndoEdits};
 use self::slot::{ConfigChange, ConfigFormat, EntrySlot};
 use crate::environment;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::limits::{self, SERVER_NAME_CHARS};
 use crate::terminal::{Terminal, safe, shell_quoted};
 
@@ -76,7 +76,7 @@ enum InstallAction {
 /// The result, as `--json` shows it.
 #[derive(Debug, Serialize)]
 struct InstallResult {
-    client: McpClient,
+    client: SupportedClient,
     scope: InstallScope,
     name: String,
     /// The client's configuration file.
@@ -103,7 +103,7 @@ struct InstallResult {
 pub(crate) fn files(working: &Path) -> Vec<ClientFile> {
     let paths = ClientPaths::here(working);
     let mut files = Vec::new();
-    for client in McpClient::value_variants() {
+    for client in SupportedClient::value_variants() {
         let slot = client.slot("");
         // Some clients have no project file, and some users have no home directory.
         let scopes = InstallScope::value_variants().iter();
@@ -143,7 +143,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn of(arguments: &InstallArgs) -> Result<Job<'_>, Failure> {
+    fn of(arguments: &InstallArgs) -> Result<Job<'_>, CommandFailure> {
         let InstallArgs { client, scope, name, .. } = arguments;
         check_name(name)?;
         let locations = environment::locations()?;

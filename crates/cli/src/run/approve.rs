@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::args::ApprovalArgs;
 use super::{continue_run, follow};
 use crate::argument_values::{file_text, value};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::session::CliSession;
 use crate::terminal::Terminal;
 use crate::{terminal_user, tty};
@@ -72,7 +72,7 @@ impl Approval<'_> {
         before: &RunView,
         step: Option<&str>,
         terminal: &mut Terminal,
-    ) -> Result<RunView, Failure> {
+    ) -> Result<RunView, CommandFailure> {
         let Approval { session, call, args, approve } = *self;
         let asked: Vec<_> = own_questions(before, step).collect();
         if !terminal.is_json() {
@@ -99,7 +99,7 @@ impl Approval<'_> {
 }
 
 /// The value of `--answer`: JSON, or a file that contains it.
-fn form_answer(given: &str) -> Result<Value, Failure> {
+fn form_answer(given: &str) -> Result<Value, CommandFailure> {
     match Path::new(given).is_file() {
         true => value(&file_text(given.as_ref(), OUTPUT_BYTES)?),
         false => value(given),

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::approve;
 use super::event_text::{self, ActiveSteps};
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure, show_problem};
+use crate::failure::{CommandFailure, CommandResult, show_problem};
 use crate::limits;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, safe};
@@ -75,7 +75,7 @@ fn interrupted(
     Ok(Exit::INTERRUPTED)
 }
 
-pub(super) fn view(session: &CliSession, run: &str) -> Result<RunView, Failure> {
+pub(super) fn view(session: &CliSession, run: &str) -> Result<RunView, CommandFailure> {
     view_of(session, run, None)
 }
 
@@ -84,7 +84,7 @@ pub(super) fn view_of(
     session: &CliSession,
     run: &str,
     step: Option<&str>,
-) -> Result<RunView, Failure> {
+) -> Result<RunView, CommandFailure> {
     let (run_id, step_id) = (Some(run.to_owned()), step.map(str::to_owned));
     let request = StatusRequest { run_id, step_id, ..StatusRequest::default() };
     match session.run::<GetRunStatus>(request)? {

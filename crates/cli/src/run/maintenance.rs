@@ -8,7 +8,7 @@ use milepost_ops::run::retention::{
 };
 
 use super::args::{BackupArgs, InputsCommand, PurgeArgs, RestoreRunsArgs};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::session::{CliSession, call};
 use crate::terminal::{Terminal, count};
 
@@ -34,7 +34,7 @@ pub(super) fn purge(args: &PurgeArgs, terminal: &mut Terminal) -> CommandResult 
     })
 }
 
-fn seconds(period: &str) -> Result<u64, Failure> {
+fn seconds(period: &str) -> Result<u64, CommandFailure> {
     let parsed = Period::parse(period).ok_or_else(|| {
         let message = format!("`{period}` is not a valid duration");
         Problem::new(Code::ParamsInvalid, message, "write it as `30d` or `12h`")

@@ -27,7 +27,7 @@ use serde_json::{Map, Value};
 use self::args::{CancelArgs, DurabilityChoice, RunArgs, RunIdArgs, ShowRunArgs, SubmitArgs};
 use crate::argument_values::file_text;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::session::{CliSession, call};
 use crate::terminal::{Terminal, safe};
 use crate::{document, guide, wording, workflow};
@@ -46,7 +46,7 @@ pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CommandResult {
     }
     let session = CliSession::open(terminal)?;
     let (manifest, inputs) = manifest_and_inputs(args)?;
-    let about = |failure: Failure| failure.about(&args.target);
+    let about = |failure: CommandFailure| failure.about(&args.target);
     if args.dry_run {
         let request = Request { manifest, inputs, ..Request::default() };
         let rendered = session.run::<PreviewRequests>(request).map_err(about)?;
@@ -106,7 +106,9 @@ fn cannot_start(error: &io::Error) -> Problem {
 }
 
 /// The workflow to run and the values of its inputs.
-fn manifest_and_inputs(args: &RunArgs) -> Result<(Option<Value>, Map<String, Value>), Failure> {
+fn manifest_and_inputs(
+    args: &RunArgs,
+) -> Result<(Option<Value>, Map<String, Value>), CommandFailure> {
     // The declarations are needed only for inputs; the operation reads the text anyway.
     if args.given.is_empty()
         && let Some(text) = document::file_text(&args.target)

@@ -13,7 +13,7 @@ use serde_json::Map;
 use super::args::ResumeArgs;
 use super::{continue_run, follow};
 use crate::argument_values::{pair, value};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::limits;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
@@ -59,7 +59,7 @@ fn show_waiting(run: &RunView, terminal: &mut Terminal) {
     follow::show_next(run.next.as_ref().filter(|_| !run.has_ended()), &[], terminal);
 }
 
-fn confirm(user: &TerminalUser, effect: &str) -> Result<(), Failure> {
+fn confirm(user: &TerminalUser, effect: &str) -> Result<(), CommandFailure> {
     if user.ask(&format!("{effect}. Continue?")) == Some(true) {
         return Ok(());
     }
@@ -68,7 +68,7 @@ fn confirm(user: &TerminalUser, effect: &str) -> Result<(), Failure> {
 }
 
 /// Asks before requests go to a different address or use different credentials than before.
-fn confirm_changes(user: &TerminalUser, changes: &[WorldChangeView]) -> Result<(), Failure> {
+fn confirm_changes(user: &TerminalUser, changes: &[WorldChangeView]) -> Result<(), CommandFailure> {
     let is_risky = |change: &&WorldChangeView| {
         matches!(change.part, WorldPart::Address | WorldPart::Credentials)
             && change.before.is_some()
@@ -92,7 +92,7 @@ fn change_text(change: &WorldChangeView) -> String {
     format!("{} of {}: {before} -> {after}", change.part.name(), safe(&change.name))
 }
 
-fn request(args: &ResumeArgs, run: &str) -> Result<Request, Failure> {
+fn request(args: &ResumeArgs, run: &str) -> Result<Request, CommandFailure> {
     let mut overrides = Map::new();
     for given in &args.overrides {
         let (step, text) = pair(given, Code::ParamsInvalid, "--set step=json")?;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{McpArgs, McpCommand, McpErrors, McpNames, McpSurface, McpSurfaceArgs, McpTools};
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::terminal::Terminal;
 use crate::wording::CommandLine;
 use crate::{environment, install, limits};
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
 }
 
 /// Creates the server of this process, with its operations.
-pub(crate) fn server(style: ToolStyle) -> Result<WorkflowServer, Failure> {
+pub(crate) fn server(style: ToolStyle) -> Result<WorkflowServer, CommandFailure> {
     Ok(WorkflowServer::new(environment::operations()?, style, Box::new(io::stderr())))
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn no_threads(error: &io::Error) -> Problem {
     Problem::new(Code::Internal, message, "check this user's thread limit")
 }
 
-pub(crate) fn options(shown: &McpSurfaceArgs) -> Result<SessionOptions, Failure> {
+pub(crate) fn options(shown: &McpSurfaceArgs) -> Result<SessionOptions, CommandFailure> {
     let protocol = shown.protocol.as_deref().map(revision).transpose()?;
     Ok(SessionOptions { surface: surface(shown), protocol })
 }
@@ -123,7 +123,7 @@ struct OrphanThread {
 }
 
 impl OrphanThread {
-    fn start(server: WorkflowServer, runtime: LazyRuntime) -> Result<OrphanThread, Failure> {
+    fn start(server: WorkflowServer, runtime: LazyRuntime) -> Result<OrphanThread, CommandFailure> {
         let (open, closed) = mpsc::channel();
         let thread = thread::Builder::new().name("orphaned-runs".to_owned()).spawn(move || {
             while !server.operations().has_runs() {

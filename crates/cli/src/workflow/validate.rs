@@ -17,7 +17,7 @@ use crate::diagnostics;
 use crate::document::{self, LoadedDocument};
 use crate::environment;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::terminal::{Terminal, count, safe, wrap_words};
 use crate::wording;
 
@@ -89,7 +89,7 @@ fn worse(one: Exit, other: Exit) -> Exit {
 }
 
 /// Applies certain fixes and writes the result once.
-fn fix(loaded: &mut LoadedDocument, terminal: &mut Terminal) -> Result<usize, Failure> {
+fn fix(loaded: &mut LoadedDocument, terminal: &mut Terminal) -> Result<usize, CommandFailure> {
     let Some(mended) = mend::mended(&loaded.document, environment::world()) else { return Ok(0) };
     match (&loaded.versioned, &loaded.file) {
         (Some(id), _) => mend::write(&environment::writer(None)?, id, &loaded.document, &mended)?,

@@ -13,7 +13,7 @@ use super::args::{NewArgs, NewWorkflowKind};
 use crate::document;
 use crate::environment;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandFailure, CommandResult};
 use crate::terminal::{Terminal, safe};
 
 const MANIFEST: &str = include_str!("../../templates/manifest.yaml");
@@ -59,7 +59,7 @@ fn template(kind: NewWorkflowKind, id: &WorkflowId, path: &str) -> String {
 }
 
 /// The text of another workflow, with only its id replaced.
-fn copy(from: &str, id: &WorkflowId) -> Result<(String, Format), Failure> {
+fn copy(from: &str, id: &WorkflowId) -> Result<(String, Format), CommandFailure> {
     let loaded = document::load(from.as_ref())?;
     let document = &loaded.document;
     let (Some(source), Some(workflow)) = (&document.source, &document.workflow) else {
@@ -75,7 +75,7 @@ fn copy(from: &str, id: &WorkflowId) -> Result<(String, Format), Failure> {
 }
 
 /// Checks that the new text is valid; guides, for example, allow fewer ids.
-fn check(text: &str, format: Format) -> Result<(), Failure> {
+fn check(text: &str, format: Format) -> Result<(), CommandFailure> {
     let document = Document::read(text.as_bytes(), Some(format), environment::world());
     let error = document.violations.iter().find(|_| !document.is_valid());
     match error {
