@@ -1,5 +1,5 @@
-//! Values of arguments that are JSON, files or standard input, and the inputs of a workflow among
-//! them: `-i name=value`, and `--inputs` for all.
+//! Argument values given as JSON, as a file or on standard input, including workflow inputs: `-i
+//! name=value` for one, `--inputs` for all.
 
 use std::ffi::OsStr;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! `milepost guide …`: the guide operations for people. The same functions answer agents.
+//! `milepost guide …`: the guide operations for people. Agents call the same functions.
 
 use std::ffi::OsStr;
 

@@ -1,5 +1,5 @@
-//! `milepost man`: the manual page, or one page per command; `milepost completions`: scripts that
-//! complete commands in a shell. Both build every command, deferred ones included.
+//! `milepost man` writes the manual page, or one page per command; `milepost completions` writes
+//! completion scripts for shells. Both build every command, including deferred ones.
 
 use std::path::Path;
 

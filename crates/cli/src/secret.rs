@@ -1,4 +1,4 @@
-//! `milepost secret …`: names are shown, values never.
+//! `milepost secret …`: shows names, never values.
 
 use std::io::{self, IsTerminal};
 

@@ -197,7 +197,7 @@ fn show_auth(response: &auth::Response, terminal: &mut Terminal) {
     }
 }
 
-/// The schemes of a catalog, and the secrets they use.
+/// Shows the security schemes of a catalog and the secrets they use.
 fn show_schemes(response: &auth::Response, terminal: &mut Terminal) {
     terminal.table(&["scheme", "secrets", "kind"], response.schemes.iter().map(scheme_row));
 }

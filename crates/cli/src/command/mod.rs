@@ -56,7 +56,7 @@ pub(crate) fn request_text(request: &RequestView) -> String {
         lines.push(String::new());
         lines.push(body.clone());
     }
-    // Lines of a multipart body end in CRLF, which would be shown escaped.
+    // Lines of a multipart body end in CRLF, and the CR would be shown escaped.
     lines.join("\n").replace("\r\n", "\n")
 }
 

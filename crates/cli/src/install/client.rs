@@ -1,4 +1,4 @@
-//! The entry of each client, in its own format, the command in it, and what its user does next.
+//! Each client's entry in its own format, the command in the entry, and what the user does next.
 
 use std::env;
 use std::ffi::OsStr;

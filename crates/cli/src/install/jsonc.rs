@@ -88,19 +88,19 @@ fn fault(error: ScanError) -> EditFault {
         ScanErrorKind::ExpectedValue if error.is_end && error.start == error.at => {
             "unexpected end of file, expected a value"
         }
-        // A number that is none, or nothing that looks like a value.
+        // A malformed number, or nothing that looks like a value.
         _ => "expected a value",
     };
     let is_unclosed = error.kind == ScanErrorKind::UnclosedString;
     EditFault::new(if is_unclosed { error.at } else { error.start }, message)
 }
 
-/// The values that were read so far.
+/// The values parsed so far.
 struct Tree<'t> {
     text: &'t str,
-    /// Keys whose values are not complete, the outermost first, and where they stand.
+    /// Keys whose values are incomplete, outermost first, with their offsets.
     keys: Vec<(usize, String)>,
-    /// Objects and arrays that are not complete.
+    /// Objects and arrays that are still open.
     open: Vec<JsoncNode>,
     root: Option<JsoncNode>,
 }

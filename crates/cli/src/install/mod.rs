@@ -236,7 +236,7 @@ impl Job<'_> {
         let Some(found) = found else { return Ok(self.done(InstallAction::Absent)) };
         let ours = client::is_ours(&found) || client::does_the_same(&found, &self.entry);
         let receipt = self.drawer.receipt().unwrap_or_default();
-        // Without a receipt that fits the text, the entry is removed as anybody would do it.
+        // Without a receipt that matches the text, the entry is removed as it would be by hand.
         let restored = receipt.back.as_ref().and_then(|back| back.restore(text));
         let after = if let Some(restored) = restored {
             restored

@@ -137,7 +137,7 @@ impl EntrySlot {
     }
 }
 
-/// The members of an object, which null becomes.
+/// The members of an object; null counts as an empty object.
 fn object(value: &mut Value) -> Option<&mut Map<String, Value>> {
     if value.is_null() {
         *value = Value::Object(Map::new());

@@ -1,5 +1,5 @@
 //! `milepost approve` and `milepost reject`: each question is shown before it is answered, and its
-//! form asked field by field on the terminal.
+//! form is filled in field by field on the terminal.
 
 use std::path::Path;
 
@@ -188,7 +188,7 @@ pub(super) fn fields(waiting: &WaitingView) -> Vec<FormField<'_>> {
         .collect()
 }
 
-/// Asks for every field; nothing if nobody can be asked.
+/// Asks for every field; `None` if there is nobody to ask.
 fn ask(waiting: &WaitingView, ask: impl Fn(&str) -> Option<String>) -> Option<Value> {
     let fields = fields(waiting);
     if fields.is_empty() {

@@ -1,4 +1,4 @@
-//! Changes of workflows, and their history: `milepost workflow save`, `rename`, `delete`,
+//! Changes to workflows, and their history: `milepost workflow save`, `rename`, `delete`,
 //! `versions`, `diff` and `restore`.
 
 use std::path::Path;

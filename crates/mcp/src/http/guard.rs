@@ -95,7 +95,7 @@ pub(super) enum AccessRefusal {
     /// The authorization server's token was rejected, and why.
     #[error(transparent)]
     Token(#[from] TokenFault),
-    /// Nobody can say whether a token is good: the keys are not to be had.
+    /// The token cannot be checked because the keys are unavailable.
     #[error(transparent)]
     Unknown(#[from] OAuthError),
 }

@@ -1,7 +1,8 @@
-//! Access tokens of an authorization server: whether one is for us, and whose it is. Pure.
+//! Access tokens of an authorization server: whether a token is for this server, and whose it is.
+//! Pure.
 //!
-//! RS256 and ES256, signed by a key of the server's key set. What a token says of its own
-//! algorithm is believed only where the key is one of that kind.
+//! Tokens are signed with RS256 or ES256 by a key of the key set. The algorithm that a token names
+//! is trusted only if it matches the type of the key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -167,7 +168,7 @@ fn is_signed(
     text: &[u8],
     signature: &[u8],
 ) -> Result<(), TokenFault> {
-    // What is in `crit` has to be understood, and is not.
+    // Every extension in `crit` must be understood, and none is supported.
     if !matches!(header.alg.as_str(), "RS256" | "ES256") || header.crit.is_some() {
         return Err(TokenFault::Algorithm);
     }

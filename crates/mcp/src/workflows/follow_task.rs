@@ -32,8 +32,8 @@ const STATUS: &str = "notifications/tasks/status";
 const SYSTEM: &str = "You write Milepost workflows. Answer with only what was requested: no \
     explanation, no code fence.";
 
-/// A step that is due, as something to ask a client, under a key: the step and its try, never the
-/// same twice in a run.
+/// A due step as a question to a client. Its key combines the step and its attempt, so it is unique
+/// in a run.
 type KeyedRequest = (String, InputRequest);
 
 /// What to ask a client for, if it has the necessary capabilities.

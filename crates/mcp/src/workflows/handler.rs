@@ -416,7 +416,7 @@ impl WorkflowServer {
         problem_payload::error(problem, self.payload(what, None, problem, next.as_ref()))
     }
 
-    /// The object of a failure, which is told of under the id that is in it.
+    /// The object of a failure, which is logged under the correlation id in it.
     fn payload(
         &self,
         what: &str,

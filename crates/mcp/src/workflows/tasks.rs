@@ -98,7 +98,7 @@ fn legacy(progress: &TaskProgress, status: RunStatus, started_ms: u64, updated_m
     })
 }
 
-/// The same of a run in a list, which tells nothing of its steps.
+/// A listed run as the older era's task; a list does not include steps.
 fn listed(run: &RunSummary) -> Value {
     let progress = TaskProgress {
         run: run.run_id.clone(),
@@ -216,7 +216,7 @@ pub(super) async fn view(
     }
 }
 
-/// The tasks of one client: those of somebody else are not there.
+/// The tasks of one client; those of other clients are not found.
 pub(super) struct Tasks<'s> {
     pub(super) operations: &'s Operations,
     pub(super) principal: Option<String>,
@@ -256,9 +256,9 @@ impl Tasks<'_> {
         }
     }
 
-    /// Looks at a run for a client of the extension. One that waits for somebody is shown when it
-    /// goes on, or after a second: a client that finds nothing to answer in it may ask again at
-    /// once.
+    /// Gets a run for a client of the extension. If the run is waiting for somebody, returns when
+    /// it continues, or after a second: a client that finds nothing to answer may poll again
+    /// immediately.
     pub(super) async fn watched(&self, id: &str) -> Result<TaskRun, Problem> {
         let mut run = self.find(id).await?;
         for _ in 0..limits::TASK_LOOKS {

@@ -157,7 +157,7 @@ impl WorkflowServer {
         }
     }
 
-    /// Asks whether something may be done: a problem says what. Without a yes the call ends.
+    /// Asks for the confirmation that a problem describes. Without it, the call ends.
     async fn confirmed(
         &self,
         calling: &ToolCall<'_>,
@@ -300,13 +300,13 @@ struct ToolCaller<'c> {
     yes: &'c [String],
     style: ToolStyle,
     principal: Option<String>,
-    /// What the people who run the server should know.
+    /// The warnings for the operator.
     warnings: Mutex<Vec<String>>,
     progress: Option<mpsc::Sender<String>>,
 }
 
 impl<'c> ToolCaller<'c> {
-    /// A caller, and what tells them how far the work is where they want to know.
+    /// Creates a caller and, if the client asked for progress, the task that sends it.
     fn new(
         client: McpClient<'c>,
         yes: &'c [String],
@@ -356,7 +356,7 @@ impl Caller for ToolCaller<'_> {
     }
 }
 
-/// Sends notes of progress, while the work that they are of goes on elsewhere.
+/// Sends progress notifications while the work itself runs elsewhere.
 struct ProgressSender {
     peer: Peer<RoleServer>,
     token: ProgressToken,
@@ -364,7 +364,7 @@ struct ProgressSender {
 }
 
 impl ProgressSender {
-    /// Ends when the caller is gone and all of it is told.
+    /// Sends until the caller is dropped and the queue is empty.
     async fn tell(mut self) {
         let mut count = 0.0;
         while let Some(message) = self.steps.recv().await {
