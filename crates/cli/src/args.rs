@@ -11,7 +11,7 @@ use crate::catalog::args::CatalogCommand;
 use crate::command::args::CommandSubcommand;
 use crate::deferred_args::Deferred;
 use crate::demo::args::DemoArgs;
-use crate::failure::CommandFailure;
+use crate::failure::CliError;
 use crate::log::LogArgs;
 use crate::run::args as run;
 use crate::secret::SecretCommand;
@@ -74,7 +74,7 @@ fn refuse(error: &clap::Error) -> ! {
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     let hint = tip.unwrap_or("see `--help` of the command");
     let problem = Problem::new(Code::ParamsInvalid, message, hint);
-    let exit = CommandFailure::from(problem).show(&mut Terminal::new(true));
+    let exit = CliError::from(problem).show(&mut Terminal::new(true));
     std::process::exit(i32::from(exit.code()))
 }
 

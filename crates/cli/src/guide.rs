@@ -14,10 +14,10 @@ use crate::args::{GuideCheckArgs, GuideCommand, GuideNextArgs};
 use crate::argument_values::{file_text, object_or_file};
 use crate::document;
 use crate::exit::Exit;
-use crate::failure::{CommandFailure, CommandResult};
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, safe};
 
-pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> CliResult {
     match command {
         GuideCommand::Next(args) => next(args, terminal),
         GuideCommand::Check(args) => check(args, terminal),
@@ -31,7 +31,7 @@ fn call<T: DeserializeOwned>(
     target: &OsStr,
     mut request: Value,
     terminal: &mut Terminal,
-) -> Result<T, CommandFailure> {
+) -> CliResult<T> {
     let loaded = document::load(target)?;
     let workflow = loaded.workflow(terminal)?;
     let session = loaded.open_session(workflow, terminal)?;
@@ -47,7 +47,7 @@ fn call<T: DeserializeOwned>(
 }
 
 /// The value of `--context`.
-pub(crate) fn context(given: Option<&OsStr>) -> Result<Map<String, Value>, CommandFailure> {
+pub(crate) fn context(given: Option<&OsStr>) -> CliResult<Map<String, Value>> {
     let Some(given) = given else { return Ok(Map::new()) };
     object_or_file("--context", &given.to_string_lossy(), DOCUMENT_BYTES)
 }
@@ -76,7 +76,7 @@ struct Guidance {
 }
 
 /// `milepost guide next`: the next step.
-fn next(args: &GuideNextArgs, terminal: &mut Terminal) -> CommandResult {
+fn next(args: &GuideNextArgs, terminal: &mut Terminal) -> CliResult {
     let request = json!({
         "completedSteps": done(args),
         "context": context(args.context.as_deref())?,
@@ -141,7 +141,7 @@ struct CheckResult {
 }
 
 /// `milepost guide check`: whether an output meets the criteria of its step.
-fn check(args: &GuideCheckArgs, terminal: &mut Terminal) -> CommandResult {
+fn check(args: &GuideCheckArgs, terminal: &mut Terminal) -> CliResult {
     let request = json!({
         "stepId": args.step,
         "output": file_text(&args.output, OUTPUT_BYTES)?,

@@ -11,10 +11,10 @@ use milepost_ops::command::run::RequestView;
 
 use self::args::CommandSubcommand;
 use crate::argument_values::pair;
-use crate::failure::{CommandFailure, CommandResult};
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(command: &CommandSubcommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &CommandSubcommand, terminal: &mut Terminal) -> CliResult {
     match command {
         CommandSubcommand::Search(args) => lists::search(args, terminal),
         CommandSubcommand::Show(args) => show::run(args, terminal),
@@ -35,7 +35,7 @@ pub(crate) fn show_commands(commands: &[CommandSummary], terminal: &mut Terminal
 }
 
 /// Splits arguments given as `name=value`.
-fn pairs(texts: &[String]) -> Result<Vec<(String, String)>, CommandFailure> {
+fn pairs(texts: &[String]) -> CliResult<Vec<(String, String)>> {
     let split = |text: &String| {
         let (name, value) = pair(text, Code::ArgumentsInvalid, "name=value")?;
         Ok((name.to_owned(), value.to_owned()))

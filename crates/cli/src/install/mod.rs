@@ -35,7 +35,7 @@ use self::problem::EditRequest;
 use self::receipt::{Receipt, ReceiptFile, UndoEdits};
 use self::slot::{ConfigChange, ConfigFormat, EntrySlot};
 use crate::environment;
-use crate::failure::{CommandFailure, CommandResult};
+use crate::failure::CliResult;
 use crate::limits::{self, SERVER_NAME_CHARS};
 use crate::terminal::{Terminal, safe, shell_quoted};
 
@@ -45,7 +45,7 @@ const NOT_KEPT: &str = "the previous entry is not kept: the diff shows it, excep
 
 const BOM: &str = "\u{feff}";
 
-pub(crate) fn run(args: &InstallArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &InstallArgs, terminal: &mut Terminal) -> CliResult {
     let job = Job::of(args)?;
     let done = match args.uninstall {
         true => job.uninstall(),
@@ -143,7 +143,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn of(arguments: &InstallArgs) -> Result<Job<'_>, CommandFailure> {
+    fn of(arguments: &InstallArgs) -> CliResult<Job<'_>> {
         let InstallArgs { client, scope, name, .. } = arguments;
         check_name(name)?;
         let locations = environment::locations()?;

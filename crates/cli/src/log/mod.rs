@@ -19,7 +19,7 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::failure::CommandFailure;
+use crate::failure::CliResult;
 
 /// The prefix of all our log targets.
 const OURS: &str = "milepost";
@@ -70,7 +70,7 @@ pub(crate) struct Log {
 type Output = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// Starts the log, if enabled.
-pub(crate) fn begin(arguments: &LogArgs) -> Result<Option<Log>, CommandFailure> {
+pub(crate) fn begin(arguments: &LogArgs) -> CliResult<Option<Log>> {
     let file = arguments.log_file.clone().or_else(|| variable(FILE).map(PathBuf::from));
     let format = format(arguments)?;
     let asked = arguments.log.clone().or_else(|| variable(FILTER));

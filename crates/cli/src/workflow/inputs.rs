@@ -8,11 +8,11 @@ use super::args::WorkflowInputsArgs;
 use crate::command::lists::{plain, show_choices};
 use crate::document;
 use crate::exit::Exit;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
 
-pub(super) fn run(args: &WorkflowInputsArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn run(args: &WorkflowInputsArgs, terminal: &mut Terminal) -> CliResult {
     let loaded = document::load(&args.target)?;
     let workflow = loaded.valid_workflow(terminal)?;
     let session = loaded.open_session(workflow, terminal)?;

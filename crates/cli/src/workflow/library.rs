@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::environment;
 use crate::exit::Exit;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
 
-pub(super) fn list(terminal: &mut Terminal) -> CommandResult {
+pub(super) fn list(terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let mut response = session.run::<ListWorkflows>(Request::default())?;
     if terminal.is_json() {
@@ -48,7 +48,7 @@ fn row(item: &WorkflowItem) -> Vec<String> {
     ]
 }
 
-pub(super) fn sources(terminal: &mut Terminal) -> CommandResult {
+pub(super) fn sources(terminal: &mut Terminal) -> CliResult {
     let library = Library::open(environment::locations()?);
     let listing = library.listing(environment::world())?;
     let sources = &listing.sources;

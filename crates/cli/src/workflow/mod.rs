@@ -9,10 +9,10 @@ mod scaffold;
 mod validate;
 
 use self::args::WorkflowCommand;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> CliResult {
     match command {
         WorkflowCommand::Validate(args) => validate::run(args, terminal),
         WorkflowCommand::Show(args) => plan::show(args, terminal),

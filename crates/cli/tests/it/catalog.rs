@@ -363,7 +363,7 @@ fn a_catalog_is_shown() {
             https://api.shop.test/v1
             7 operations, 7 commands, 1 provider
             --- 0
-            note: catalog `shop` exists already
+            note: catalog `shop` already exists
             next: milepost catalog import shop.yaml --overwrite
         "]],
     );

@@ -17,8 +17,9 @@ use crate::lock::lock;
 /// A placeholder step for a workflow that has none yet.
 const LATER: &str = "steps:\n  - {id: later, set: {}}\n";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Block {
+    #[default]
     Inputs,
     Steps,
     Providers,
@@ -44,7 +45,7 @@ impl Block {
 }
 
 /// The current state of a draft.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 struct Draft {
     block: Block,
     /// The finished blocks.
@@ -96,7 +97,8 @@ impl ManifestDrafts {
         run: &str,
         answer: String,
     ) -> Result<Option<String>, Problem> {
-        let draft = self.draft(run);
+        // Models whose draft is lost are asked for the first block again.
+        let draft = lock(&self.all).get(run).cloned().unwrap_or_default();
         let whole = match draft.block {
             Block::Inputs if has(&answer, "steps") => {
                 self.forget(run);
@@ -122,15 +124,8 @@ impl ManifestDrafts {
                 return Ok(Some(whole));
             }
         };
-        self.keep(run, Draft { block, text: whole, refused: None, tries: 0, asked });
+        self.keep(run, Draft { block, text: whole, asked, ..Draft::default() });
         Ok(None)
-    }
-
-    fn draft(&self, run: &str) -> Draft {
-        let all = lock(&self.all);
-        let first =
-            Draft { block: Block::Inputs, text: String::new(), refused: None, tries: 0, asked: 0 };
-        all.get(run).cloned().unwrap_or(first)
     }
 
     fn keep(&self, run: &str, draft: Draft) {

@@ -69,21 +69,18 @@ async fn step(
         true => form(server.operations(), run).await,
         false => None,
     };
-    let can_sample = capabilities.is_some_and(|can| can.sampling.is_some());
     let key = format!("{step}:{}", due.attempt);
-    match form {
-        Some(form) => Some((key, InputRequest::Elicitation(ElicitRequest::new(form)))),
-        None if can_sample => {
-            let block = server.shared.drafts.question(&run.run_id, due);
-            let (key, question) = match block.filter(|_| step == DRAFT) {
-                Some((block, 0)) => (key, sampling(block)),
-                Some((block, asked)) => (format!("{key}:{asked}"), sampling(block)),
-                None => (key, question(due, None, server.style())),
-            };
-            Some((key, InputRequest::CreateMessage(CreateMessageRequest::new(question))))
-        }
-        None => None,
+    if let Some(form) = form {
+        return Some((key, InputRequest::Elicitation(ElicitRequest::new(form))));
     }
+    capabilities?.sampling.as_ref()?;
+    let block = server.shared.drafts.question(&run.run_id, due);
+    let (key, question) = match block.filter(|_| step == DRAFT) {
+        Some((block, 0)) => (key, sampling(block)),
+        Some((block, asked)) => (format!("{key}:{asked}"), sampling(block)),
+        None => (key, question(due, None, server.style())),
+    };
+    Some((key, InputRequest::CreateMessage(CreateMessageRequest::new(question))))
 }
 
 /// A question for the model.
@@ -246,13 +243,13 @@ async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
             let _ = context.peer.notify_progress(note).await;
             progress = seen;
         }
-        if !tasks::is_same(run.view.status, status) {
+        if tasks::legacy_name(run.view.status) != tasks::legacy_name(status) {
             status = run.view.status;
             let note = CustomNotification::new(STATUS, Some(run.legacy()));
             let note = ServerNotification::CustomNotification(note);
             let _ = context.peer.send_notification(note).await;
         }
-        if run.has_ended() || context.peer.is_transport_closed() {
+        if run.view.has_ended() || context.peer.is_transport_closed() {
             return;
         }
         tokio::time::sleep(limits::TASK_NOTES_APART).await;
@@ -271,7 +268,7 @@ async fn ask_for(server: WorkflowServer, context: Context, id: String) {
     let mut last: Option<String> = None;
     while !context.peer.is_transport_closed() {
         let Ok(run) = tasks::news(server.operations(), &id, seq).await else { return };
-        if run.has_ended() {
+        if run.view.has_ended() {
             return;
         }
         seq = run.view.seq;

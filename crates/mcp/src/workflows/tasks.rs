@@ -40,11 +40,6 @@ impl TaskRun {
         &self.view.run_id
     }
 
-    /// Whether the run is over.
-    pub(super) fn has_ended(&self) -> bool {
-        self.view.has_ended()
-    }
-
     /// The run as a task of 2025-11-25.
     pub(super) fn legacy(&self) -> Value {
         legacy(&self.progress(), self.view.status, self.view.started_ms, self.updated_ms)
@@ -274,7 +269,7 @@ impl Tasks<'_> {
     /// Cancels a run. The client itself requested it, so nobody has to confirm.
     pub(super) async fn cancel(&self, id: &str) -> Result<TaskRun, Problem> {
         let run = self.find(id).await?;
-        if run.has_ended() {
+        if run.view.has_ended() {
             let message = format!("the task has ended: {}", run.view.status);
             return Err(Problem::new(Code::RunConflict, message, "look at its result"));
         }
@@ -329,12 +324,8 @@ fn status_of(status: RunStatus) -> TaskStatus {
     }
 }
 
-/// Whether two statuses are the same for a task of 2025-11-25.
-pub(super) fn is_same(one: RunStatus, other: RunStatus) -> bool {
-    legacy_name(one) == legacy_name(other)
-}
-
-fn legacy_name(status: RunStatus) -> &'static str {
+/// The status of a run as a task of 2025-11-25.
+pub(super) fn legacy_name(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "working",
         RunStatus::Waiting | RunStatus::Paused => "input_required",

@@ -111,7 +111,7 @@ impl WorkflowServer {
     async fn ended(&self, context: &Context, id: &str) -> Result<Value, Problem> {
         let tasks = self.tasks_of(McpClient::Peer(context));
         let run = tasks.find(id).await?;
-        if !run.has_ended() {
+        if !run.view.has_ended() {
             follow_task::follow(self, context, run, FollowFrom::Now);
         }
         tasks::legacy_result(&tasks.ended(id).await?, self.style())
