@@ -215,7 +215,7 @@ fn internal(error: &(impl ToString + ?Sized)) -> Problem {
 
 /// Asks the person behind a call for confirmation; without it, nothing is done.
 fn confirm(caller: &dyn Caller, name: &str, loss: &str) -> Result<()> {
-    let (message, hint) = match caller.ask(&format!("{loss} Go on?")) {
+    let (message, hint) = match caller.ask(&format!("{loss} Continue?")) {
         Some(true) => return Ok(()),
         Some(false) => {
             let hint = "run it again and answer `y` if you mean it";
