@@ -240,6 +240,8 @@ impl WorkflowServer {
         for warning in told.warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
             self.log(&format!("warning: {warning}"));
         }
+        // The sender of progress stops when this end of its queue is dropped.
+        drop(told.progress);
         if let Some(teller) = teller {
             // All progress is reported before the answer; a failure to do so is ignored.
             let _ = teller.await;
