@@ -152,13 +152,13 @@ impl<'w> Walks<'w> {
         script: &Path,
     ) -> Result<std::result::Result<Command, &'static str>> {
         if client.via == Via::Http && !cfg!(unix) {
-            return Ok(Err("it ends its server with a signal as Unix has it"));
+            return Ok(Err("it stops its server with a Unix signal"));
         }
         let node = match client.runtime {
             Runtime::Node => Ok(PathBuf::from("node")),
             Runtime::NewerNode => install::newer_node(self.workspace)?,
             Runtime::PythonWithTerminals if !cfg!(unix) => {
-                return Ok(Err("it needs a terminal as Unix has it"));
+                return Ok(Err("it needs a Unix terminal"));
             }
             Runtime::Python | Runtime::PythonWithTerminals => {
                 let python = install::python_with(self.workspace, client.folder)?;
@@ -187,7 +187,7 @@ impl<'w> Walks<'w> {
 }
 
 fn skipped(why: &str) -> Verdict {
-    shout(&format!("a client is left out: {why}"));
+    shout(&format!("a client is skipped: {why}"));
     Verdict::Skipped { why: why.to_owned() }
 }
 

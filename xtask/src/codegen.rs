@@ -94,7 +94,7 @@ fn printed(binary: &Path, generated: &Generated) -> Result<Vec<u8>> {
 /// Describes the first line in which a committed file differs from the generated one.
 fn difference(path: &str, kept: Option<&[u8]>, fresh: &[u8]) -> Option<String> {
     let Some(kept) = kept else {
-        return Some(format!("{path}:1: is not there: run `cargo xtask codegen` and commit it"));
+        return Some(format!("{path}:1: is missing: run `cargo xtask codegen` and commit it"));
     };
     if kept == fresh {
         return None;

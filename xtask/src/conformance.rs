@@ -136,7 +136,7 @@ fn compare(expected: &BTreeSet<String>, missed: &BTreeSet<String>) -> Result<()>
     match (new.is_empty(), stale.is_empty()) {
         (true, true) => Ok(()),
         (false, _) => bail!("these checks failed: {new}"),
-        (true, false) => bail!("these checks pass and are listed as missing: {stale}"),
+        (true, false) => bail!("these checks pass but are listed as expected failures: {stale}"),
     }
 }
 
@@ -164,7 +164,7 @@ impl Judged {
     }
 
     fn take(&mut self, scenario: &str, checks: &Value) -> Result<()> {
-        for check in checks.as_array().context("the checks are no list")? {
+        for check in checks.as_array().context("the checks are not an array")? {
             let id = check["id"].as_str().context("a check has no id")?;
             match check["status"].as_str() {
                 Some("SUCCESS") => self.passed += 1,
@@ -183,7 +183,7 @@ impl Judged {
 fn scenario(folder: &str) -> Result<&str> {
     let name = folder.strip_prefix("server-");
     let name = name.and_then(|name| name.get(..name.len().checked_sub(MOMENT)?));
-    name.with_context(|| format!("`{folder}` is no folder of the suite"))
+    name.with_context(|| format!("`{folder}` is not a result folder of the suite"))
 }
 
 /// A running server, stopped on drop.

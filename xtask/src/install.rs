@@ -23,10 +23,10 @@ pub(crate) const PYTHON_PROBE: &str =
     "import sys, venv, ensurepip; sys.exit(0 if sys.version_info >= (3, 10) else 1)";
 
 /// Why a stage that needs Python is skipped.
-pub(crate) const NO_PYTHON: &str = "there is no python3 of 3.10 or later that makes environments";
-const NO_NODE: &str = "node and npm are not both here";
-const NO_NEWER_NODE: &str = "there is no node of 22.19 or later, and none to install here";
-const NO_REGISTRY: &str = "the registry of its packages does not answer";
+pub(crate) const NO_PYTHON: &str = "there is no Python 3.10 or later with venv";
+const NO_NODE: &str = "node and npm are not both installed";
+const NO_NEWER_NODE: &str = "there is no Node 22.19 or later, and none can be installed here";
+const NO_REGISTRY: &str = "its package registry does not respond";
 
 /// A Node program that fails if Node is too old for the newer clients.
 const NODE_PROBE: &str = "const [major, minor] = process.versions.node.split('.').map(Number); \

@@ -6,7 +6,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a chore talks to the person or the log that started it"
+    reason = "a task reports to the person or log that started it"
 )]
 
 mod bench;

@@ -203,7 +203,7 @@ impl Checker {
 
 fn judged(output: &Output, report: &Path) -> Result<u64> {
     let report = fs::read_to_string(report).context("schemathesis wrote no report")?;
-    let requests = judge(&serde_json::from_str(&report).context("the report is no JSON")?)?;
+    let requests = judge(&serde_json::from_str(&report).context("the report is not JSON")?)?;
     ensure!(output.status.success(), "schemathesis failed ({})", output.status);
     Ok(requests)
 }
@@ -265,7 +265,7 @@ impl Mock {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).context("the mock cannot be read")?;
         let told: Value = serde_json::from_str(&line).context("the mock did not start")?;
-        told["url"].as_str().context("the mock says no URL")?.clone_into(&mut mock.url);
+        told["url"].as_str().context("the mock printed no URL")?.clone_into(&mut mock.url);
         Ok(mock)
     }
 }

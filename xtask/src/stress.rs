@@ -29,7 +29,9 @@ pub(crate) fn run(workspace: &Workspace, filter: Option<&str>) -> Result<ExitCod
         bail!("cargo-nextest cannot be installed");
     }
     let rounds = match std::env::var(ROUNDS_VARIABLE) {
-        Ok(rounds) => rounds.parse().with_context(|| format!("{ROUNDS_VARIABLE} is no number"))?,
+        Ok(rounds) => {
+            rounds.parse().with_context(|| format!("{ROUNDS_VARIABLE} is not a number"))?
+        }
         Err(_) => ROUNDS,
     };
     // Build first, before the processors are busy.

@@ -74,7 +74,7 @@ fn is_of_series(version: &str, series: &str) -> bool {
 
 fn install(workspace: &Workspace, pin: &Pin, root: Option<&Path>) -> Result<bool> {
     let Pin { package, version } = pin;
-    eprintln!("installing {package} {version}: this takes some minutes, once");
+    eprintln!("installing {package} {version}: this takes a few minutes, once");
     let mut command = workspace.cargo();
     command.args(["install", package, "--version", version, "--locked", "--force"]);
     // The parts of a tool must not fill up the workspace's build directory.

@@ -33,7 +33,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<ExitCode> {
 
 /// A command that reports its usage; arguments, environment and directory are still to be set.
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
-    let own = std::env::current_exe().context("cannot tell where this program is")?;
+    let own = std::env::current_exe().context("cannot determine the path of this program")?;
     let mut command = Command::new(own);
     command.arg("usage").arg(program);
     Ok(command)
@@ -41,10 +41,10 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
 
 /// Runs a command from [`command`], which must succeed.
 pub(crate) fn measure(command: &mut Command) -> Result<(Usage, Output)> {
-    let output = command.stdin(Stdio::null()).output().context("cannot start the chore")?;
+    let output = command.stdin(Stdio::null()).output().context("cannot start the program")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?} ended with {}: {said}", output.status);
-    let usage = told(&said).with_context(|| format!("{command:?} told no use: {said}"))?;
+    let usage = told(&said).with_context(|| format!("{command:?} reported no usage: {said}"))?;
     Ok((usage, output))
 }
 
@@ -68,13 +68,13 @@ fn of_children() -> Result<(f64, f64)> {
     let unit = if cfg!(target_vendor = "apple") { 1.0 } else { 1_024.0 };
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     let (cpu_us, peak) = (microseconds.num_microseconds() as f64, usage.max_rss() as f64);
-    ensure!(peak > 0.0, "the system tells no peak of memory");
+    ensure!(peak > 0.0, "the system does not report peak memory");
     Ok((cpu_us / 1e3, peak * unit / 1e6))
 }
 
 #[cfg(not(unix))]
 fn of_children() -> Result<(f64, f64)> {
-    anyhow::bail!("this system does not tell what a program took")
+    anyhow::bail!("this system does not report resource usage")
 }
 
 #[cfg(test)]

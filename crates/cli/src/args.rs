@@ -8,10 +8,10 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use milepost_model::problem::{Code, Problem};
 
 use crate::catalog::args::CatalogCommand;
-use crate::command::args::ApiCommand;
+use crate::command::args::CommandSubcommand;
 use crate::deferred_args::Deferred;
 use crate::demo::args::DemoArgs;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::log::LogArgs;
 use crate::run::args as run;
 use crate::secret::SecretCommand;
@@ -27,7 +27,7 @@ use crate::workflow::args::WorkflowCommand;
 pub(crate) struct CliArgs {
     #[command(subcommand)]
     pub(crate) command: Option<CliCommand>,
-    #[command(flatten, next_help_heading = "Options of every command")]
+    #[command(flatten, next_help_heading = "Global options")]
     pub(crate) global: GlobalArgs,
 }
 
@@ -74,7 +74,7 @@ fn refuse(error: &clap::Error) -> ! {
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     let hint = tip.unwrap_or("see `--help` of the command");
     let problem = Problem::new(Code::ParamsInvalid, message, hint);
-    let exit = Failure::from(problem).show(&mut Terminal::new(true));
+    let exit = CliError::from(problem).show(&mut Terminal::new(true));
     std::process::exit(i32::from(exit.code()))
 }
 
@@ -149,7 +149,7 @@ pub(crate) enum CliCommand {
     #[command(subcommand)]
     #[command(after_help = "Example: milepost command search refund")]
     #[command(name = "command")]
-    Api(Deferred<ApiCommand>),
+    Api(Deferred<CommandSubcommand>),
     /// Store the secrets that APIs need, by name
     #[command(subcommand)]
     #[command(after_help = "Example: milepost secret set SHOP_TOKEN")]

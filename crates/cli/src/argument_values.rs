@@ -1,5 +1,5 @@
-//! Values of arguments that are JSON, files or standard input, and the inputs of a workflow among
-//! them: `-i name=value`, and `--inputs` for all.
+//! Argument values given as JSON, as a file or on standard input, including workflow inputs: `-i
+//! name=value` for one, `--inputs` for all.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -13,10 +13,10 @@ use milepost_ops::inputs::typed_inputs;
 use milepost_store::read_document;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::failure::CliResult;
 
 /// Reads standard input up to a limit plus one byte, so that an excess is noticed.
-pub(crate) fn stdin_bytes(limit: usize) -> Result<Vec<u8>, Failure> {
+pub(crate) fn stdin_bytes(limit: usize) -> CliResult<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
         let message = format!("cannot read standard input: {error}");
@@ -26,7 +26,7 @@ pub(crate) fn stdin_bytes(limit: usize) -> Result<Vec<u8>, Failure> {
 }
 
 /// Reads all of standard input as text.
-pub(crate) fn stdin_text(limit: usize) -> Result<String, Failure> {
+pub(crate) fn stdin_text(limit: usize) -> CliResult<String> {
     let bytes = stdin_bytes(limit)?;
     let wrong = |message: &str| Problem::new(Code::InputInvalid, message, "pass a file instead");
     if bytes.len() > limit {
@@ -36,7 +36,7 @@ pub(crate) fn stdin_text(limit: usize) -> Result<String, Failure> {
 }
 
 /// Reads the text of a file, or of standard input for `-`.
-pub(crate) fn file_text(path: &OsStr, limit: usize) -> Result<String, Failure> {
+pub(crate) fn file_text(path: &OsStr, limit: usize) -> CliResult<String> {
     let bytes = match path == "-" {
         true => stdin_bytes(limit)?,
         false => read_document(Path::new(path), limit)?,
@@ -51,7 +51,7 @@ pub(crate) fn object_or_file(
     flag: &str,
     given: &str,
     limit: usize,
-) -> Result<Map<String, Value>, Failure> {
+) -> CliResult<Map<String, Value>> {
     match given.trim_start().starts_with(['{', '[']) {
         true => object(flag, given.as_bytes(), Code::InputInvalid),
         false => object(flag, &read_document(given.as_ref(), limit)?, Code::InputInvalid),
@@ -59,7 +59,7 @@ pub(crate) fn object_or_file(
 }
 
 /// Parses bytes as a JSON object.
-pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> CliResult<Map<String, Value>> {
     let message = match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => return Ok(object),
         Ok(_) => format!("`{flag}` is not a JSON object"),
@@ -69,25 +69,22 @@ pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> Result<Map<String,
             format!("`{flag}` is not valid JSON at line {line}, column {column}")
         }
     };
-    Err(Problem::new(code, message, "give one JSON object, or a file that holds one").into())
+    Err(Problem::new(code, message, "pass a JSON object, or a file that contains one").into())
 }
 
 /// Parses any JSON value.
-pub(crate) fn value(text: &str) -> Result<Value, Failure> {
+pub(crate) fn value(text: &str) -> CliResult<Value> {
     serde_json::from_str(text).map_err(|error| {
         let message = format!("`{text}` is not valid JSON: {error}");
-        Problem::new(Code::ParamsInvalid, message, "write it as JSON, with texts in quotes").into()
+        Problem::new(Code::ParamsInvalid, message, "write it as JSON, with strings in quotes")
+            .into()
     })
 }
 
 /// Splits `name=value`.
-pub(crate) fn pair<'p>(
-    pair: &'p str,
-    code: Code,
-    example: &str,
-) -> Result<(&'p str, &'p str), Failure> {
+pub(crate) fn pair<'p>(pair: &'p str, code: Code, example: &str) -> CliResult<(&'p str, &'p str)> {
     pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-        let message = format!("`{pair}` is not a name and a value");
+        let message = format!("`{pair}` is not of the form `name=value`");
         Problem::new(code, message, format!("write it as `{example}`")).into()
     })
 }
@@ -108,7 +105,7 @@ impl InputArgs {
     }
 
     /// The given values; individual inputs take precedence.
-    pub(crate) fn read(&self, workflow: &Workflow) -> Result<Map<String, Value>, Failure> {
+    pub(crate) fn read(&self, workflow: &Workflow) -> CliResult<Map<String, Value>> {
         let mut inputs = self.all()?;
         inputs.extend(typed_inputs::read(workflow, &self.input)?);
         Ok(inputs)
@@ -116,7 +113,7 @@ impl InputArgs {
 
     /// Like [`read`](Self::read), but without types: a value that is valid JSON is parsed as JSON,
     /// anything else is text.
-    pub(crate) fn read_untyped(&self) -> Result<Map<String, Value>, Failure> {
+    pub(crate) fn read_untyped(&self) -> CliResult<Map<String, Value>> {
         let mut inputs = self.all()?;
         for pair in &self.input {
             let Some((name, text)) = pair.split_once('=') else {
@@ -130,7 +127,7 @@ impl InputArgs {
         Ok(inputs)
     }
 
-    fn all(&self) -> Result<Map<String, Value>, Failure> {
+    fn all(&self) -> CliResult<Map<String, Value>> {
         match self.all.as_deref() {
             None => Ok(Map::new()),
             Some("-") => {

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::args::{ConfigCommand, ConfigGetArgs, ConfigSetArgs};
 use crate::environment;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::table;
 use crate::terminal::{Terminal, safe};
 use crate::terminal_user::TerminalUser;
 
-pub(crate) fn run(command: &ConfigCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &ConfigCommand, terminal: &mut Terminal) -> CliResult {
     match command {
         ConfigCommand::Path => paths(terminal),
         ConfigCommand::Get(args) => get(args, terminal),
@@ -18,7 +18,7 @@ pub(crate) fn run(command: &ConfigCommand, terminal: &mut Terminal) -> CommandRe
     }
 }
 
-fn paths(terminal: &mut Terminal) -> CommandResult {
+fn paths(terminal: &mut Terminal) -> CliResult {
     let places = places(&environment::locations()?, &environment::variable);
     terminal.answer(&json!({"places": places}), |terminal| {
         let row = |place: &Place| {
@@ -35,7 +35,7 @@ fn paths(terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-fn get(args: &ConfigGetArgs, terminal: &mut Terminal) -> CommandResult {
+fn get(args: &ConfigGetArgs, terminal: &mut Terminal) -> CliResult {
     let configuration = Configuration::open(&environment::locations()?, &environment::variable)?;
     if let Some(key) = &args.key {
         let setting = configuration.get(key)?;
@@ -48,7 +48,7 @@ fn get(args: &ConfigGetArgs, terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-fn set(args: &ConfigSetArgs, terminal: &mut Terminal) -> CommandResult {
+fn set(args: &ConfigSetArgs, terminal: &mut Terminal) -> CliResult {
     let locations = environment::locations()?;
     let mut configuration = Configuration::open(&locations, &environment::variable)?;
     let (user, value) = (TerminalUser::new(false, terminal.is_json()), args.value.as_deref());
@@ -57,7 +57,7 @@ fn set(args: &ConfigSetArgs, terminal: &mut Terminal) -> CommandResult {
         let (key, value, path) = (setting.key, safe(&shown(&setting.value)), safe(&setting.path));
         terminal.line(match args.value {
             Some(_) => format!("{key} is now {value}, in {path}"),
-            None => format!("{key} is now at its default, in {path}"),
+            None => format!("{key} was reset to its default, in {path}"),
         });
     })
 }

@@ -4,11 +4,11 @@ use milepost_ops::doctor::{self, CheckState, DoctorCheck, DoctorReport};
 
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, count, safe};
 use crate::{environment, install, wording};
 
-pub(crate) fn run(args: &DoctorArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &DoctorArgs, terminal: &mut Terminal) -> CliResult {
     let writer = environment::writer(None)?;
     let files = install::files(&environment::locations()?.working);
     let report = doctor::examine(&writer, std::env::current_exe().ok(), &files, args.fix);

@@ -18,7 +18,7 @@ use milepost_syntax::source::Format;
 use crate::argument_values;
 use crate::diagnostics;
 use crate::environment::{locations, world};
-use crate::failure::Failure;
+use crate::failure::{CliError, CliResult};
 use crate::session::CliSession;
 use crate::terminal::Terminal;
 
@@ -42,12 +42,12 @@ impl LoadedDocument {
     }
 
     /// The workflow in the document. If there is none, prints the errors.
-    pub(crate) fn workflow(&self, terminal: &mut Terminal) -> Result<&Workflow, Failure> {
+    pub(crate) fn workflow(&self, terminal: &mut Terminal) -> CliResult<&Workflow> {
         self.document.workflow.as_ref().ok_or_else(|| self.invalid(terminal))
     }
 
     /// The workflow in the document if it is valid. Otherwise prints the errors.
-    pub(crate) fn valid_workflow(&self, terminal: &mut Terminal) -> Result<&Workflow, Failure> {
+    pub(crate) fn valid_workflow(&self, terminal: &mut Terminal) -> CliResult<&Workflow> {
         match self.document.is_valid() {
             true => self.workflow(terminal),
             false => Err(self.invalid(terminal)),
@@ -59,7 +59,7 @@ impl LoadedDocument {
         &self,
         workflow: &Workflow,
         terminal: &Terminal,
-    ) -> Result<CliSession, Failure> {
+    ) -> CliResult<CliSession> {
         let entry = LibraryEntry {
             id: workflow.id.value.to_string(),
             source: SourceKind::Runtime,
@@ -70,7 +70,7 @@ impl LoadedDocument {
         CliSession::open_with(entry, terminal)
     }
 
-    fn invalid(&self, terminal: &mut Terminal) -> Failure {
+    fn invalid(&self, terminal: &mut Terminal) -> CliError {
         let (name, violations) = (&self.name, &self.document.violations);
         // As JSON, they are part of the problem itself.
         let shown: &[_] = if terminal.is_json() { &[] } else { violations };
@@ -95,7 +95,7 @@ pub(crate) fn file_text(target: &OsStr) -> Option<String> {
 }
 
 /// Finds and reads the document that the user named.
-pub(crate) fn load(target: &OsStr) -> Result<LoadedDocument, Failure> {
+pub(crate) fn load(target: &OsStr) -> CliResult<LoadedDocument> {
     if target == "-" {
         return standard_input();
     }
@@ -109,7 +109,7 @@ pub(crate) fn load(target: &OsStr) -> Result<LoadedDocument, Failure> {
     from_library(&text)
 }
 
-fn standard_input() -> Result<LoadedDocument, Failure> {
+fn standard_input() -> CliResult<LoadedDocument> {
     let bytes = argument_values::stdin_bytes(DOCUMENT_BYTES)?;
     let document = match bytes.len() > DOCUMENT_BYTES {
         true => Document::too_large(None),
@@ -119,7 +119,7 @@ fn standard_input() -> Result<LoadedDocument, Failure> {
     Ok(LoadedDocument { name: STDIN.into(), file: None, versioned: None, document })
 }
 
-fn file(path: &Path) -> Result<LoadedDocument, Failure> {
+fn file(path: &Path) -> CliResult<LoadedDocument> {
     let name = path.display().to_string();
     let format = path.extension().and_then(|e| e.to_str()).and_then(Format::of_extension);
     let document = match read_document(path, DOCUMENT_BYTES) {
@@ -135,7 +135,7 @@ fn file(path: &Path) -> Result<LoadedDocument, Failure> {
     })
 }
 
-fn from_library(target: &str) -> Result<LoadedDocument, Failure> {
+fn from_library(target: &str) -> CliResult<LoadedDocument> {
     let library = Library::open(locations()?);
     let invalid = match library.get(target, world())? {
         Some(LibraryMatch::Workflow(entry)) => return Ok(of_entry(&entry)),
@@ -165,7 +165,7 @@ fn of_entry(entry: &LibraryEntry) -> LoadedDocument {
     LoadedDocument { name, file, versioned, document: Arc::clone(&entry.document) }
 }
 
-fn of_invalid(id: &str, invalid: &InvalidFile) -> Result<LoadedDocument, Failure> {
+fn of_invalid(id: &str, invalid: &InvalidFile) -> CliResult<LoadedDocument> {
     let name = invalid.path.display().to_string();
     if let Some(document) = &invalid.document {
         let file = Some(invalid.path.clone());

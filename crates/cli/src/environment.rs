@@ -10,13 +10,13 @@ use milepost_ops::{CatalogCommands, Operations, Reader, Writer};
 use milepost_store::secrets::Environment;
 use milepost_store::{Config, LibraryEntry, Locations};
 
-use crate::failure::Failure;
+use crate::failure::CliResult;
 use crate::wording;
 
 /// The directories for this user and working directory.
-pub(crate) fn locations() -> Result<Locations, Failure> {
+pub(crate) fn locations() -> CliResult<Locations> {
     let working = std::env::current_dir().map_err(|error| {
-        let message = format!("there is no working directory: {error}");
+        let message = format!("cannot determine the working directory: {error}");
         Problem::new(Code::StorageFailed, message, "change to a directory that exists")
     })?;
     Ok(Locations::resolve(&variable, &working))
@@ -49,7 +49,7 @@ pub(crate) fn world() -> World<'static> {
 }
 
 /// The context for operations, plus a workflow that the user named by its file, if any.
-pub(crate) fn writer(given: Option<LibraryEntry>) -> Result<Writer, Failure> {
+pub(crate) fn writer(given: Option<LibraryEntry>) -> CliResult<Writer> {
     let reader = Reader::open(locations()?);
     let reader = match given {
         Some(entry) => reader.with(entry),
@@ -58,6 +58,6 @@ pub(crate) fn writer(given: Option<LibraryEntry>) -> Result<Writer, Failure> {
     Ok(Writer::open(reader, variables()))
 }
 
-pub(crate) fn operations() -> Result<Operations, Failure> {
+pub(crate) fn operations() -> CliResult<Operations> {
     Ok(Operations::new(writer(None)?).worded(wording::shared()))
 }

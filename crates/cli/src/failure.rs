@@ -13,45 +13,45 @@ use crate::exit::Exit;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
 
-/// The result of every command.
-pub(crate) type CommandResult = Result<Exit, Failure>;
+/// The result of a command, or of a part of one.
+pub(crate) type CliResult<T = Exit> = Result<T, CliError>;
 
 /// Why a command did not finish.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CliError {
     Problem(Box<Problem>),
     Output(io::Error),
 }
 
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Failure {
-        Failure::Problem(Box::new(problem))
+impl From<Problem> for CliError {
+    fn from(problem: Problem) -> CliError {
+        CliError::Problem(Box::new(problem))
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure::Output(error)
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> CliError {
+        CliError::Output(error)
     }
 }
 
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Failure {
+impl From<FileError> for CliError {
+    fn from(error: FileError) -> CliError {
         milepost_ops::file_problem(&error).into()
     }
 }
 
-impl Failure {
+impl CliError {
     pub(crate) fn problem(&self) -> Option<&Problem> {
         match self {
-            Failure::Problem(problem) => Some(problem),
-            Failure::Output(_) => None,
+            CliError::Problem(problem) => Some(problem),
+            CliError::Output(_) => None,
         }
     }
 
     /// Makes the hint name the command that lists all errors of the given document.
-    pub(crate) fn about(mut self, target: &OsStr) -> Failure {
-        if let Failure::Problem(problem) = &mut self
+    pub(crate) fn about(mut self, target: &OsStr) -> CliError {
+        if let CliError::Problem(problem) = &mut self
             && problem.code == Code::WorkflowInvalid
         {
             let path = target.to_string_lossy().into_owned();
@@ -64,11 +64,11 @@ impl Failure {
     /// Prints the failure and returns the exit code.
     pub(crate) fn show(self, terminal: &mut Terminal) -> Exit {
         match self {
-            Failure::Output(error) => {
+            CliError::Output(error) => {
                 terminal.notice(format!("error: cannot write the result: {error}"));
                 Exit::STORAGE_FAILED
             }
-            Failure::Problem(problem) => {
+            CliError::Problem(problem) => {
                 let exit = Exit::of(&problem);
                 if terminal.is_json() {
                     terminal.notice(as_json(&problem).to_string());

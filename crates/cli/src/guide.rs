@@ -1,4 +1,4 @@
-//! `milepost guide …`: the guide operations for people. The same functions answer agents.
+//! `milepost guide …`: the guide operations for people. Agents call the same functions.
 
 use std::ffi::OsStr;
 
@@ -14,10 +14,10 @@ use crate::args::{GuideCheckArgs, GuideCommand, GuideNextArgs};
 use crate::argument_values::{file_text, object_or_file};
 use crate::document;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, safe};
 
-pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> CliResult {
     match command {
         GuideCommand::Next(args) => next(args, terminal),
         GuideCommand::Check(args) => check(args, terminal),
@@ -31,7 +31,7 @@ fn call<T: DeserializeOwned>(
     target: &OsStr,
     mut request: Value,
     terminal: &mut Terminal,
-) -> Result<T, Failure> {
+) -> CliResult<T> {
     let loaded = document::load(target)?;
     let workflow = loaded.workflow(terminal)?;
     let session = loaded.open_session(workflow, terminal)?;
@@ -42,12 +42,12 @@ fn call<T: DeserializeOwned>(
     }
     serde_json::from_str(response.json()).map_err(|error| {
         let message = format!("cannot read the response of `{operation}`: {error}");
-        Problem::new(Code::Internal, message, "report this with the command").into()
+        Problem::new(Code::Internal, message, "report this, including the command you ran").into()
     })
 }
 
 /// The value of `--context`.
-pub(crate) fn context(given: Option<&OsStr>) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn context(given: Option<&OsStr>) -> CliResult<Map<String, Value>> {
     let Some(given) = given else { return Ok(Map::new()) };
     object_or_file("--context", &given.to_string_lossy(), DOCUMENT_BYTES)
 }
@@ -76,7 +76,7 @@ struct Guidance {
 }
 
 /// `milepost guide next`: the next step.
-fn next(args: &GuideNextArgs, terminal: &mut Terminal) -> CommandResult {
+fn next(args: &GuideNextArgs, terminal: &mut Terminal) -> CliResult {
     let request = json!({
         "completedSteps": done(args),
         "context": context(args.context.as_deref())?,
@@ -141,7 +141,7 @@ struct CheckResult {
 }
 
 /// `milepost guide check`: whether an output meets the criteria of its step.
-fn check(args: &GuideCheckArgs, terminal: &mut Terminal) -> CommandResult {
+fn check(args: &GuideCheckArgs, terminal: &mut Terminal) -> CliResult {
     let request = json!({
         "stepId": args.step,
         "output": file_text(&args.output, OUTPUT_BYTES)?,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::InitArgs;
 use crate::environment;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, safe, shell_quoted};
 
@@ -43,7 +43,7 @@ struct NewProject {
     next: String,
 }
 
-pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CliResult {
     let working = environment::locations()?.working;
     let folder = args.dir.as_ref().map_or_else(|| working.clone(), |dir| working.join(dir));
     let (mut made, mut kept) = write_files(&folder)?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CommandResult {
 
 /// Writes the files that do not exist yet. The configuration comes last, because a folder without
 /// it is not a project. Returns the new paths and the kept ones.
-fn write_files(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
+fn write_files(folder: &Path) -> CliResult<(Vec<PathBuf>, Vec<PathBuf>)> {
     let root = folder.join(FOLDER);
     let (mut made, mut kept) = (Vec::new(), Vec::new());
     for (name, text) in FILES {
@@ -90,7 +90,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 }
 
 /// Imports the sample's API into the project and returns the path of its record.
-fn import_sample(folder: &Path) -> Result<PathBuf, Failure> {
+fn import_sample(folder: &Path) -> CliResult<PathBuf> {
     // Always import into the project, even if environment variables point elsewhere.
     let variable = |name: &str| match name.starts_with("REGISTRY_") {
         true => None,

@@ -38,7 +38,7 @@ mod wrap;
 use std::process::ExitCode;
 
 use crate::args::{CliArgs, CliCommand};
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
 /// A server constantly allocates on one thread and frees on another. mimalloc is designed for that
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-fn dispatch(args: &CliArgs, terminal: &mut Terminal) -> CommandResult {
+fn dispatch(args: &CliArgs, terminal: &mut Terminal) -> CliResult {
     let Some(command) = &args.command else {
         return status::run(terminal);
     };

@@ -1,5 +1,5 @@
-//! `milepost man`: the manual page, or one page per command; `milepost completions`: scripts that
-//! complete commands in a shell. Both build every command, deferred ones included.
+//! `milepost man` writes the manual page, or one page per command; `milepost completions` writes
+//! completion scripts for shells. Both build every command, including deferred ones.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use milepost_store::{health, write_atomic};
 use serde_json::json;
 
 use crate::args::{CliArgs, CompletionsArgs, ManArgs};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, count, safe};
 
-pub(crate) fn run(args: &ManArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &ManArgs, terminal: &mut Terminal) -> CliResult {
     let mut command = CliArgs::command().disable_help_subcommand(true);
     command.build();
     let Some(folder) = &args.dir else {
@@ -30,14 +30,14 @@ pub(crate) fn run(args: &ManArgs, terminal: &mut Terminal) -> CommandResult {
     })
 }
 
-fn page(command: &Command) -> Result<String, Failure> {
+fn page(command: &Command) -> CliResult<String> {
     let mut bytes = Vec::new();
     Man::new(command.clone()).render(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Writes the page of a command and of all its subcommands, overwriting those of earlier versions.
-fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> Result<(), Failure> {
+fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> CliResult<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let file = format!("{name}.1");
     write_atomic(&folder.join(&file), page(command)?.as_bytes(), true)?;
@@ -46,7 +46,7 @@ fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> Result<()
     below.try_for_each(|below| write(below, folder, pages))
 }
 
-pub(crate) fn completions(args: &CompletionsArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn completions(args: &CompletionsArgs, terminal: &mut Terminal) -> CliResult {
     let mut bytes = Vec::new();
     clap_complete::generate(args.shell, &mut CliArgs::command(), "milepost", &mut bytes);
     let script = String::from_utf8_lossy(&bytes);

@@ -7,7 +7,7 @@ use milepost_ops::{Door, OPERATIONS};
 use serde_json::{Map, Value, json};
 
 use crate::args::{SchemaArgs, SchemaKind};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
 /// Outputs that do not come from an operation, or that combine several responses.
@@ -15,7 +15,7 @@ const OWN: &str = include_str!("outputs.json");
 /// Commands that print one event per line, and then the run when it ends or waits.
 const STREAMS: [&str; 5] = ["run", "resume", "approve", "reject", "decide"];
 
-pub(crate) fn run(args: &SchemaArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &SchemaArgs, terminal: &mut Terminal) -> CliResult {
     let found = match args.of {
         SchemaKind::Workflow => schema::of(Spelling::Manifest),
         SchemaKind::Guide => schema::of(Spelling::Guide),
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SchemaArgs, terminal: &mut Terminal) -> CommandResult {
     terminal.answer(&found, |terminal| terminal.line(format!("{found:#}")))
 }
 
-fn of(command: &str) -> Result<Value, Failure> {
+fn of(command: &str) -> CliResult<Value> {
     let command = command.strip_prefix("milepost ").unwrap_or(command);
     let mut all = outputs();
     if let Some(found) = all.remove(command) {
@@ -58,8 +58,8 @@ fn outputs() -> Map<String, Value> {
     let run = all.get("show").cloned().unwrap_or_default();
     let event = json!({"type": "object", "required": ["seq", "at_ms", "event"], "properties": {
         "seq": {"type": "integer", "description": "The number of the event"},
-        "at_ms": {"type": "integer", "description": "When, in milliseconds since 1970"},
-        "event": {"type": "string", "description": "The name of the event; its fields are beside it"},
+        "at_ms": {"type": "integer", "description": "When it happened, in milliseconds since 1970"},
+        "event": {"type": "string", "description": "The event's name; its fields are next to it"},
     }});
     all.insert("logs".to_owned(), event.clone());
     for command in STREAMS {

@@ -1,4 +1,4 @@
-//! `milepost secret …`: names are shown, values never.
+//! `milepost secret …`: shows names, never values.
 
 use std::io::{self, IsTerminal};
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::argument_values::stdin_text;
 use crate::environment;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, safe};
 use crate::tty;
 
@@ -48,7 +48,7 @@ pub(crate) struct RemoveSecretArgs {
     pub(crate) name: String,
 }
 
-pub(crate) fn run(command: &SecretCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &SecretCommand, terminal: &mut Terminal) -> CliResult {
     match command {
         SecretCommand::Set(args) => set(args, terminal),
         SecretCommand::List => list(terminal),
@@ -56,7 +56,7 @@ pub(crate) fn run(command: &SecretCommand, terminal: &mut Terminal) -> CommandRe
     }
 }
 
-fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CommandResult {
+fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CliResult {
     let writer = environment::writer(None)?;
     let secrets = SecretOperations::of(&writer);
     // An invalid name is rejected before the user types a value.
@@ -72,13 +72,13 @@ fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CommandResult {
             None => format!("saved secret {name}"),
         });
         if stored.as_ref().is_some_and(|item| item.shadowed) {
-            terminal.remark("warning: a variable of the environment takes precedence over it");
+            terminal.remark("warning: an environment variable takes precedence over it");
         }
     })
 }
 
 /// The value, typed or piped in, without its trailing line break.
-fn value(name: &str) -> Result<Secret, Failure> {
+fn value(name: &str) -> CliResult<Secret> {
     if io::stdin().is_terminal() {
         return tty::secret(&format!("Value of {}: ", safe(name)));
     }
@@ -87,7 +87,7 @@ fn value(name: &str) -> Result<Secret, Failure> {
     Ok(Secret::new(line.strip_suffix('\r').unwrap_or(line)))
 }
 
-fn list(terminal: &mut Terminal) -> CommandResult {
+fn list(terminal: &mut Terminal) -> CliResult {
     let items = SecretOperations::of(&environment::writer(None)?).list()?;
     terminal.answer(&json!({"secrets": items}), |terminal| {
         if items.is_empty() {
@@ -104,7 +104,7 @@ fn row(item: &SecretItem) -> Vec<String> {
     vec![item.name.clone(), format!("{}{shadowed}", item.from), origin]
 }
 
-fn remove(args: &RemoveSecretArgs, terminal: &mut Terminal) -> CommandResult {
+fn remove(args: &RemoveSecretArgs, terminal: &mut Terminal) -> CliResult {
     SecretOperations::of(&environment::writer(None)?).remove(&args.name)?;
     terminal.answer(&json!({"removed": args.name}), |terminal| {
         terminal.line(format!("removed secret {}", safe(&args.name)));

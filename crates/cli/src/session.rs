@@ -7,7 +7,7 @@ use milepost_store::{LibraryEntry, Locations};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::environment;
-use crate::failure::Failure;
+use crate::failure::CliResult;
 use crate::limits;
 use crate::terminal::Terminal;
 use crate::terminal_user::TerminalUser;
@@ -23,44 +23,38 @@ pub(crate) struct CliSession {
 pub(crate) fn call<T: Operation>(
     request: T::Request,
     terminal: &Terminal,
-) -> Result<T::Response, Failure> {
+) -> CliResult<T::Response> {
     CliSession::open(terminal)?.run::<T>(request)
 }
 
 impl CliSession {
     /// Opens a session for this user and working directory.
-    pub(crate) fn open(terminal: &Terminal) -> Result<CliSession, Failure> {
+    pub(crate) fn open(terminal: &Terminal) -> CliResult<CliSession> {
         CliSession::open_confirmed(false, terminal)
     }
 
     /// Like [`open`](Self::open); with `yes`, every question is answered with yes.
-    pub(crate) fn open_confirmed(yes: bool, terminal: &Terminal) -> Result<CliSession, Failure> {
+    pub(crate) fn open_confirmed(yes: bool, terminal: &Terminal) -> CliResult<CliSession> {
         let user = TerminalUser::new(yes, terminal.is_json());
         CliSession::new(user, environment::operations()?, Builder::new_current_thread())
     }
 
     /// Like [`open`](Self::open), plus a workflow that the user named by its file.
-    pub(crate) fn open_with(
-        entry: LibraryEntry,
-        terminal: &Terminal,
-    ) -> Result<CliSession, Failure> {
+    pub(crate) fn open_with(entry: LibraryEntry, terminal: &Terminal) -> CliResult<CliSession> {
         let user = TerminalUser::new(false, terminal.is_json());
         let operations = Operations::new(environment::writer(Some(entry))?);
         CliSession::new(user, operations, Builder::new_current_thread())
     }
 
     /// Opens a session for other directories, with threads for a server.
-    pub(crate) fn open_at(
-        locations: Locations,
-        environment: Environment,
-    ) -> Result<CliSession, Failure> {
+    pub(crate) fn open_at(locations: Locations, environment: Environment) -> CliResult<CliSession> {
         let writer = Writer::open(Reader::open(locations), environment);
         let user = TerminalUser::new(false, true);
         CliSession::new(user, Operations::new(writer), Builder::new_multi_thread())
     }
 
     /// Opens a session for a server, which handles several requests at once.
-    pub(crate) fn open_server(terminal: &Terminal) -> Result<CliSession, Failure> {
+    pub(crate) fn open_server(terminal: &Terminal) -> CliResult<CliSession> {
         let user = TerminalUser::new(false, terminal.is_json());
         CliSession::new(user, environment::operations()?, Builder::new_multi_thread())
     }
@@ -69,12 +63,12 @@ impl CliSession {
         user: TerminalUser,
         operations: Operations,
         mut builder: Builder,
-    ) -> Result<CliSession, Failure> {
+    ) -> CliResult<CliSession> {
         Ok(CliSession { operations, user, runtime: runtime(&mut builder)? })
     }
 
     /// Runs an operation to completion.
-    pub(crate) fn run<T: Operation>(&self, request: T::Request) -> Result<T::Response, Failure> {
+    pub(crate) fn run<T: Operation>(&self, request: T::Request) -> CliResult<T::Response> {
         self.run_as::<T>(&self.user, request)
     }
 
@@ -83,7 +77,7 @@ impl CliSession {
         &self,
         call: &dyn Caller,
         request: T::Request,
-    ) -> Result<T::Response, Failure> {
+    ) -> CliResult<T::Response> {
         Ok(self.wait(self.operations.run::<T>(call, request))?)
     }
 
@@ -91,7 +85,7 @@ impl CliSession {
     pub(crate) fn watch<T: Operation>(
         &self,
         request: T::Request,
-    ) -> Result<Option<T::Response>, Failure> {
+    ) -> CliResult<Option<T::Response>> {
         let watched = async {
             tokio::select! {
                 done = self.operations.run::<T>(&self.user, request) => Some(done),
@@ -103,14 +97,13 @@ impl CliSession {
 
     /// Releases all runs after an interrupt. Nothing new starts. A request that must not be
     /// repeated is waited for, unless the user interrupts that too.
-    pub(crate) fn release_runs(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+    pub(crate) fn release_runs(&self, terminal: &mut Terminal) -> CliResult<()> {
         let released = async {
             let mut finished = std::pin::pin!(self.operations.finish_runs());
             if tokio::time::timeout(limits::LEAVE_DELAY, &mut finished).await.is_ok() {
                 return;
             }
-            terminal
-                .remark("waiting for the request in flight; press Ctrl-C again to leave at once");
+            terminal.remark("waiting for the request in flight; press Ctrl-C again to exit now");
             tokio::select! {
                 () = finished => {}
                 () = interrupted() => {}
@@ -156,11 +149,11 @@ async fn interrupted() {
 }
 
 /// Blocks on a future that needs no session.
-pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
+pub(crate) fn block_on<F: Future>(work: F) -> CliResult<F::Output> {
     Ok(runtime(&mut Builder::new_current_thread())?.block_on(work))
 }
 
-fn runtime(builder: &mut Builder) -> Result<Runtime, Failure> {
+fn runtime(builder: &mut Builder) -> CliResult<Runtime> {
     Ok(builder.enable_all().build().map_err(|error| {
         let message = format!("cannot start the runtime: {error}");
         Problem::new(Code::Internal, message, "report this with your system's version")

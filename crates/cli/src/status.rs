@@ -4,7 +4,7 @@ use milepost_ops::Reader;
 use milepost_ops::run::overview::{RunOverview, WaitingItem, WaitingItemKind, overview};
 
 use crate::environment;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::limits;
 use crate::run;
 use crate::session::block_on;
@@ -12,7 +12,7 @@ use crate::table::cut;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
 
-pub(crate) fn run(terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(terminal: &mut Terminal) -> CliResult {
     let reader = Reader::open(environment::locations()?);
     let found = block_on(overview(&reader))??;
     terminal.answer(&found, |terminal| show(&found, terminal))

@@ -12,7 +12,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CliError, CliResult};
 use crate::{table, wording, wrap};
 
 /// The two streams of the process.
@@ -91,7 +91,7 @@ impl Terminal {
         &mut self,
         response: &T,
         show: impl FnOnce(&mut Terminal),
-    ) -> CommandResult {
+    ) -> CliResult {
         match self.json {
             true => self.print_json(response)?,
             false => show(self),
@@ -100,10 +100,10 @@ impl Terminal {
     }
 
     /// Prints a JSON value on one line.
-    pub(crate) fn print_json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn print_json(&mut self, value: &impl Serialize) -> CliResult<()> {
         let json = wording::scoped(|| serde_json::to_string(value)).map_err(|error| {
             let message = format!("cannot serialize the result: {error}");
-            Problem::new(Code::Internal, message, "report this with the command")
+            Problem::new(Code::Internal, message, "report this, including the command you ran")
         })?;
         self.line(safe_json(&json));
         Ok(())
@@ -151,8 +151,8 @@ impl Terminal {
     }
 
     /// Fails if part of the result could not be written.
-    pub(crate) fn check_output(&mut self) -> Result<(), Failure> {
-        self.output_error.take().map_or(Ok(()), |error| Err(Failure::Output(error)))
+    pub(crate) fn check_output(&mut self) -> CliResult<()> {
+        self.output_error.take().map_or(Ok(()), |error| Err(CliError::Output(error)))
     }
 
     /// Prints what the user must not miss: errors, and the subject of a question.
@@ -206,7 +206,8 @@ fn typeable(text: &str, in_demo: bool) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for (index, part) in text.split(PROGRAM).enumerate() {
         if index > 0 {
-            let named = [NEXT, "with: ", "; ", "`"].iter().any(|lead| shown.ends_with(lead));
+            let named =
+                [NEXT, "with: ", "later: ", "; ", "`"].iter().any(|lead| shown.ends_with(lead));
             shown.push_str(PROGRAM);
             if named && !EVERYWHERE.iter().any(|word| part.starts_with(word)) {
                 shown.push_str("demo -- ");

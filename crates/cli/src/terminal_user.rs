@@ -1,5 +1,5 @@
-//! The person at the terminal, as operations see them: progress is shown to them, and they are
-//! asked for confirmation.
+//! The person at the terminal, as operations see them: they are shown progress and asked for
+//! confirmation.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -174,8 +174,8 @@ fn ask_tty(_: &str, _: Echo) -> Result<String, PromptError> {
     Err(PromptError::NoTerminal)
 }
 
-/// The progress line for whoever watches: what is going on, and for how long. It appears only while
-/// something is waited for, and only after a moment.
+/// The progress line: what is happening, and for how long. It appears only while something is
+/// waited for, and only after a short delay.
 struct Spinner {
     style: ProgressStyle,
     state: Mutex<SpinnerState>,
@@ -192,7 +192,7 @@ struct SpinnerState {
 }
 
 impl Spinner {
-    /// A spinner for a terminal. Pipes, CI and `NO_COLOR` get plain lines.
+    /// A spinner, if standard error is a terminal. Pipes, CI and `NO_COLOR` get plain lines.
     fn for_watcher(json: bool) -> Option<Spinner> {
         let plain = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let watches = !json && !is_quiet() && io::stderr().is_terminal();
@@ -210,12 +210,12 @@ impl Spinner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waiting begins.
+    /// Marks the start of waiting.
     fn begin(&self) {
         self.state().waiting_since = Some(Instant::now());
     }
 
-    /// Sets the message. Its time counts from the first call with it.
+    /// Sets the message. Its duration counts from the first call with that message.
     fn say(&self, message: &str) {
         let mut state = self.state();
         if state.message != message {
@@ -236,7 +236,7 @@ impl Spinner {
         }
     }
 
-    /// Shows it until it is stopped.
+    /// Shows the spinner until it is stopped.
     fn show(&self) {
         let mut state = self.state();
         if state.bar.is_some() {
@@ -249,7 +249,7 @@ impl Spinner {
         state.bar = Some(bar);
     }
 
-    /// Waiting has ended, or a question needs the line.
+    /// Removes the spinner because waiting has ended or a question needs the line.
     fn stop(&self) {
         let mut state = self.state();
         state.waiting_since = None;
@@ -258,7 +258,7 @@ impl Spinner {
         }
     }
 
-    /// Hides it while something is written to the terminal.
+    /// Hides the spinner while something else is written to the terminal.
     fn suspend(&self, write: impl FnOnce()) {
         match &self.state().bar {
             Some(bar) => bar.suspend(write),

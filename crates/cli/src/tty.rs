@@ -8,7 +8,7 @@ use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::Secret;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
 /// The command that asks the same question again, if a decision is pending.
@@ -21,7 +21,7 @@ pub(crate) fn set_retry_command(command: String) {
 }
 
 /// Asks for a secret on standard input.
-pub(crate) fn secret(question: &str) -> Result<Secret, Failure> {
+pub(crate) fn secret(question: &str) -> CliResult<Secret> {
     let line = read_hidden_line(io::stdin(), io::stdin().lock(), io::stderr(), question);
     let line = line.map_err(|error| match error.kind() {
         io::ErrorKind::Interrupted => interrupted(),
@@ -40,7 +40,7 @@ pub(crate) fn secret(question: &str) -> Result<Secret, Failure> {
 /// Exits like Ctrl-C does elsewhere; here it was read as a character.
 pub(crate) fn interrupted() -> ! {
     let message = match RETRY_COMMAND.get() {
-        Some(command) => format!("nothing was decided; come back with: {command}"),
+        Some(command) => format!("nothing was decided; to decide later: {command}"),
         None => "nothing was changed; run the same command to be asked again".to_owned(),
     };
     Terminal::new(false).notice(format!("interrupted: {message}"));

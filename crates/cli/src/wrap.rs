@@ -151,12 +151,12 @@ mod tests {
                   then go on"]],
         );
         check(
-            "interrupted: nothing was decided; come back with: milepost approve run_0000000000",
+            "interrupted: nothing was decided; to decide later: milepost approve run_0000000000",
             40,
             &expect![[r"
-                interrupted: nothing was decided; come
-                  back
-                  with: milepost approve run_0000000000"]],
+                interrupted: nothing was decided; to
+                  decide
+                  later: milepost approve run_0000000000"]],
         );
         let next = "next: milepost resume run_00000000000000000000000000 --budget writes=20";
         assert_eq!(remark(next, 40), next);

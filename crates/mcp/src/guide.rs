@@ -1,5 +1,5 @@
-//! What a session answers from, and the `workflowlookup` contract: the guide operations as five
-//! tools, with its numbers for errors.
+//! The interface of a set of tools, and the `workflowlookup` contract: the guide operations as five
+//! tools, with its error numbers.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};

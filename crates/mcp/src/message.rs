@@ -1,8 +1,7 @@
-//! From a line to messages: what JSON-RPC 2.0 and MCP say about the envelope, and nothing about its
+//! Parses a line into messages: the envelope as JSON-RPC 2.0 and MCP define it, and nothing of its
 //! content.
 //!
-//! Nothing is allocated unless it has to be: an id and `params` stay slices of the text that was
-//! sent.
+//! Nothing is allocated unless it has to be: an id and `params` stay slices of the received text.
 
 use std::borrow::Cow;
 use std::str;
@@ -32,7 +31,7 @@ pub enum Incoming<'a> {
 pub enum RpcMessage<'a> {
     /// Expects an answer.
     Request(Request<'a>),
-    /// Wants none, whatever is wrong with it; the text of the message.
+    /// Expects no answer, even if it is invalid; the text of the message.
     Notification(&'a str),
     /// A response to one of our requests; the text of the message.
     Response(&'a str),
@@ -90,8 +89,8 @@ pub enum Params<'a> {
 }
 
 impl Params<'_> {
-    /// The parameters by name, in which no key was there twice; none are an empty map. The text was
-    /// scanned with the line it stands in: it is JSON of a depth that recursion can take.
+    /// The parameters by name, rejecting duplicate keys; absent parameters give an empty map. The
+    /// text was scanned as part of its line, so it is valid JSON and not too deep for recursion.
     pub(crate) fn object(self) -> Result<Map<String, Value>, RpcError> {
         let text = match self {
             Params::None => return Ok(Map::new()),
@@ -189,7 +188,7 @@ fn batch<'a>(scanner: &mut Scanner<'a>) -> Result<Incoming<'a>, ScanError> {
         return Ok(Incoming::Unreadable(fault));
     }
     if count > limits::BATCH_MESSAGES {
-        let details = "the batch holds more messages than it may";
+        let details = "the batch contains too many messages";
         return Ok(Incoming::Unreadable(RpcError::over_limit(details, limits::BATCH_MESSAGES)));
     }
     let messages = members.into_iter().map(|member| {

@@ -114,7 +114,7 @@ pub(crate) fn understood(
     let unknown = || RpcError::method_not_found(method);
     match (read(method, params).ok().filter(is_known), older) {
         (None, _) if STANDARD.contains(&method) => {
-            Err(RpcError::invalid_params(format!("these are not parameters of {method}")))
+            Err(RpcError::invalid_params(format!("the parameters are not valid for {method}")))
         }
         (_, Some(params)) => read(&format!("{OLDER}{method}"), params).map_err(|_| unknown()),
         (read, None) => read.ok_or_else(unknown),

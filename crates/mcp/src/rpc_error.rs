@@ -69,7 +69,7 @@ impl RpcError {
     }
 
     pub(crate) fn oversized_line() -> RpcError {
-        RpcError::over_limit("the line is longer than a message may be", limits::LINE_BYTES)
+        RpcError::over_limit("the line exceeds the maximum message size", limits::LINE_BYTES)
     }
 
     pub(crate) fn method_not_found(method: &str) -> RpcError {
@@ -82,11 +82,11 @@ impl RpcError {
     }
 
     pub(crate) fn in_use() -> RpcError {
-        RpcError::invalid_request("a request with this id is under way")
+        RpcError::invalid_request("a request with this id is already in flight")
     }
 
     pub(crate) fn too_many_requests(limit: usize) -> RpcError {
-        RpcError::over_limit("too many requests are under way", limit)
+        RpcError::over_limit("too many requests are in flight", limit)
     }
 
     pub(crate) fn unknown_tool(tool: &str, nearest: Option<&str>) -> RpcError {

@@ -156,7 +156,7 @@ impl<'c> GuideSession<'c> {
         let fault = if request.method == "initialize" {
             RpcError::invalid_request("initialize must not be in a batch")
         } else if output.answers.len() - first > limits::BATCH_ANSWER_BYTES {
-            let details = "the answers before this one are as long as those of a batch may be";
+            let details = "the answers to this batch exceed the size limit";
             RpcError::over_limit(details, limits::BATCH_ANSWER_BYTES)
         } else {
             return self.message(message, output);
@@ -358,5 +358,5 @@ fn required<'m>(params: &'m Map<String, Value>, name: &str) -> Result<&'m Value,
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without words").replace(['\n', '\r'], " ")
+    text.unwrap_or("a panic without a message").replace(['\n', '\r'], " ")
 }

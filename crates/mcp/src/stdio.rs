@@ -32,7 +32,7 @@ pub enum ServeError {
     #[error("cannot write to the client: {0}")]
     Write(#[source] io::Error),
     /// The threads for waiting calls could not be started.
-    #[error("cannot start the threads of a server: {0}")]
+    #[error("cannot start the server's threads: {0}")]
     Threads(#[source] io::Error),
 }
 

@@ -1,7 +1,7 @@
 //! A handler that records which requests it gets and how they end. Everything else is passed on
 //! unchanged.
 
-#![expect(deprecated, reason = "methods of older revisions are handed on like all others")]
+#![expect(deprecated, reason = "methods of older revisions are passed on like all others")]
 
 use std::borrow::Cow;
 use std::future::Future;

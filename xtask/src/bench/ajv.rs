@@ -21,7 +21,7 @@ pub(crate) fn prepare(
     guides: &[PathBuf],
 ) -> Result<Result<Subject, String>> {
     if !runs("node") || !runs(NPM) {
-        return Ok(Err("node and npm are not both here".to_owned()));
+        return Ok(Err("node and npm are not both installed".to_owned()));
     }
     let directory = workspace.cache("bench")?.join("ajv");
     fs::create_dir_all(&directory)

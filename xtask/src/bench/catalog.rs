@@ -31,7 +31,7 @@ const QUERIES: [&str; 3] = ["create pull request", "list issues of a repo", "add
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
     if !cfg!(unix) {
-        shout("the catalog bench is skipped: this system does not tell what a program took");
+        shout("the catalog bench is skipped: this system does not report resource usage");
         return Ok(Vec::new());
     }
     let binary = program(workspace)?;
@@ -43,7 +43,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
         figures.extend(bench.answers()?);
         figures.extend(labels::figures(workspace, &bench.npm.document)?);
     } else {
-        shout("all about GitHub's document is skipped: npm does not bring it");
+        shout("figures for GitHub's document are skipped: npm cannot fetch it");
     }
     figures.push(calls(workspace)?);
     Ok(figures)
@@ -65,11 +65,11 @@ impl Bench {
     fn new(workspace: &Workspace, binary: PathBuf, npm: Npm) -> Result<Bench> {
         let fastmcp = FastMcp::prepare(workspace)?;
         if fastmcp.is_none() {
-            shout("the figures beside FastMCP are skipped: Python does not bring it");
+            shout("the comparison with FastMCP is skipped: it cannot be installed");
         }
         let folder = workspace.cache("bench")?.join("catalog");
         let bytes = fs::read(&npm.document).context("cannot read GitHub's document")?;
-        let document = serde_json::from_slice(&bytes).context("GitHub's document is no JSON")?;
+        let document = serde_json::from_slice(&bytes).context("GitHub's document is not JSON")?;
         let operations = count(&document);
         eprintln!("GitHub's document: {} bytes, {operations} operations", bytes.len());
         let (home, project) = (folder.join("home"), folder.join("generated"));
@@ -163,7 +163,7 @@ impl Bench {
         if let Some(peer) = &self.fastmcp {
             let mut command = peer.tools(&self.npm.document)?;
             let answer = peers::listed(&usage::measure(command.arg("--bytes"))?.1)?;
-            eprintln!("list of tools of FastMCP: {} bytes", answer["bytes"]);
+            eprintln!("FastMCP's tool list: {} bytes", answer["bytes"]);
         }
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         let bytes = longest as f64;
@@ -192,9 +192,9 @@ fn calls(workspace: &Workspace) -> Result<Figure> {
     let answer: Value = serde_json::from_slice(&output.stdout).context("call_rate: no JSON")?;
     eprintln!("call_rate: {answer}");
     let (made, opened) = (answer["calls"].as_u64(), answer["connections"].as_u64());
-    let (made, opened) = made.zip(opened).context("call_rate tells no connections")?;
-    ensure!(opened * 100 <= made, "{made} calls took {opened} connections: none is kept");
-    let rate = answer["calls_per_s"].as_f64().context("call_rate tells no rate")?;
+    let (made, opened) = made.zip(opened).context("call_rate does not report connections")?;
+    ensure!(opened * 100 <= made, "{made} calls took {opened} connections: they are not reused");
+    let rate = answer["calls_per_s"].as_f64().context("call_rate does not report a rate")?;
     Ok(figure("calls_per_s", rate, "/s", Limit::AtLeast(5_000)))
 }
 

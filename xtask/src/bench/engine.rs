@@ -177,7 +177,8 @@ impl Bench {
     /// A journal with many finished runs: startup, a page of the list, and an idle server.
     fn many(&self, program: &Path) -> Result<Vec<Figure>> {
         let told = told(Command::new(program).arg("fill").arg(&self.home))?;
-        let page = told["page_ms"].as_f64().context("run_rate tells no time of a page")?;
+        let page =
+            told["page_ms"].as_f64().context("run_rate does not report the time of a page")?;
         let mut starts = Vec::new();
         for _ in 0..=ROUNDS {
             let start = Instant::now();
@@ -198,10 +199,10 @@ impl Bench {
         match before.zip(server.cpu_s()) {
             Some((before, after)) => {
                 let percent = 100.0 * (after - before) / IDLE.as_secs_f64();
-                eprintln!("a server at rest takes {percent:.2} % of a processor");
+                eprintln!("an idle server uses {percent:.2} % of a processor");
                 figures.push(figure("idle_cpu_percent", percent.round(), "%", Limit::AtMost(0)));
             }
-            None => shout("idle_cpu_percent skipped: this system does not tell"),
+            None => shout("idle_cpu_percent skipped: not reported on this system"),
         }
         Ok(figures)
     }
@@ -213,7 +214,7 @@ impl Bench {
 fn together(program: &Path, folder: &Path) -> Result<Vec<Figure>> {
     let told = told(Command::new(program).arg("rate").arg(folder))?;
     eprintln!("run_rate: {told}");
-    let percent = told["percent"].as_f64().context("run_rate tells no share of the limit")?;
+    let percent = told["percent"].as_f64().context("run_rate does not report a percentage")?;
     Ok(vec![figure("together_limit_percent", percent, "%", Limit::AtLeast(50))])
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Vec<Figure>> {
     let files = GuideFiles::fill(workspace)?;
     let modules = install::node_modules(workspace, "typescript")?;
     if let Err(why) = modules {
-        shout(&format!("the figures beside Node are skipped: {why}"));
+        shout(&format!("the comparison with Node is skipped: {why}"));
     }
     let bench = Bench { binary, files, modules: modules.ok() };
     let (next, validate) = bench.requests()?;
@@ -132,7 +132,7 @@ impl Bench {
         if let Some(mut command) = self.node() {
             subjects.push(Subject::new("Node", Server::greet(&mut command)?.0, &empty)?);
         }
-        eprintln!("calls of a client that never sleeps; `window` of them are under way at a time");
+        eprintln!("calls of a client that never sleeps, with `window` of them in flight");
         let mut figures = Vec::new();
         for window in WINDOWS {
             let timed = in_turns(&mut subjects, window)?;
@@ -201,7 +201,7 @@ const ALONE: [&str; 2] = ["next_alone_percent", "validate_alone_percent"];
 const BUSY: [&str; 2] = ["next_node_ratio", "validate_node_ratio"];
 
 fn echo() -> Result<Server> {
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let program = std::env::current_exe().context("cannot determine the path of this program")?;
     Server::start(Command::new(program).arg("echo"))
 }
 

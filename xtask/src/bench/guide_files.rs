@@ -34,7 +34,8 @@ impl GuideFiles {
         };
         let (few, many, home) = (files("few")?, files("many")?, files("home")?);
         let text = largest(workspace)?;
-        let largest: Value = serde_json::from_str(&text).context("the largest guide is no JSON")?;
+        let largest: Value =
+            serde_json::from_str(&text).context("the largest guide is not JSON")?;
         for folder in [&few, &many] {
             write(&folder.join("largest.json"), &text)?;
         }
@@ -56,7 +57,7 @@ impl GuideFiles {
         collect(&self.largest["steps"], &mut steps);
         let rules = |step: &&&Value| step["validationCriteria"].as_array().map_or(0, Vec::len);
         let most = steps.iter().rev().max_by_key(rules).context("the guide has no steps")?;
-        ensure!(rules(&most) > 0, "the largest guide judges nothing");
+        ensure!(rules(&most) > 0, "the largest guide has no criteria");
         most["id"].as_str().context("a step has no id")
     }
 }
@@ -77,7 +78,7 @@ fn largest(workspace: &Workspace) -> Result<String> {
     let paths = if let Ok(bytes) = fs::read(&list) {
         valid(&bytes)?.iter().map(|file| folder.join(file)).collect()
     } else {
-        shout("no corpus of guides (MILEPOST_CORPUS): the largest example takes its place");
+        shout("no corpus of guides (MILEPOST_CORPUS): using the largest example instead");
         examples(&workspace.root().join("examples/guides"))?
     };
     let mut longest = String::new();
@@ -92,10 +93,11 @@ fn largest(workspace: &Workspace) -> Result<String> {
 }
 
 fn valid(list: &[u8]) -> Result<Vec<String>> {
-    let list: Vec<Value> = serde_json::from_slice(list).context("the corpus list is no list")?;
+    let list: Vec<Value> =
+        serde_json::from_slice(list).context("the corpus list is not an array")?;
     let valid = list.iter().filter(|entry| entry["valid"] == true);
     valid
-        .map(|entry| entry["file"].as_str().map(str::to_owned).context("an entry names no file"))
+        .map(|entry| entry["file"].as_str().map(str::to_owned).context("an entry has no `file`"))
         .collect()
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn figures(workspace: &Workspace, github: &Path) -> Result<Vec<Figure
         .map_or_else(|| workspace.root().join("../shared/corpus"), PathBuf::from);
     let folder = corpus.join("openapi");
     if !DOCUMENTS.iter().all(|(_, file)| folder.join(file).is_file()) {
-        shout("search is not asked: set MILEPOST_CORPUS to the corpus of documents");
+        shout("the search queries are skipped: set MILEPOST_CORPUS to the document corpus");
         return Ok(Vec::new());
     }
     let program = workspace.build_binary("search_eval", &EXAMPLES)?;
@@ -44,7 +44,7 @@ pub(crate) fn figures(workspace: &Workspace, github: &Path) -> Result<Vec<Figure
     // The exit code reports missed targets, which the figures show as well.
     let said = String::from_utf8_lossy(&output.stdout);
     eprint!("{said}");
-    let told = Told::read(&said).context("search_eval told less than it should")?;
+    let told = Told::read(&said).context("search_eval's output is incomplete")?;
     Ok(told.figures())
 }
 

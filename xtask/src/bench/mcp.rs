@@ -72,7 +72,7 @@ impl Bench {
                 let mut node = install::node(Path::new("node"), &modules, EMPTY_NODE);
                 subjects.push(Subject::new(NODE, Server::greet(&mut node)?.0, &empty)?);
             }
-            Err(why) => shout(&format!("the figures beside Node are skipped: {why}")),
+            Err(why) => shout(&format!("the comparison with Node is skipped: {why}")),
         }
         if let Some(python) = FastMcp::prepare(workspace)? {
             let mut command = python.script(EMPTY_PYTHON);
@@ -115,7 +115,7 @@ impl Bench {
         drop(client);
         let failures = many(&address, &call);
         ensure!(failures.is_empty(), "{} of {CLIENTS} clients: {}", failures.len(), failures[0]);
-        eprintln!("{CLIENTS} clients at once were all answered");
+        eprintln!("{CLIENTS} concurrent clients were all answered");
         let rate = median(&mut rates);
         let mut figures = vec![figure("http_calls_per_s", rate, "/s", Limit::AtLeast(4_000))];
         figures.extend(tell(server.peak_mb(), "http_memory_mb", "MB", Limit::AtMost(60)));
@@ -125,7 +125,7 @@ impl Bench {
     /// The time from startup to the answer to the handshake, with a large catalog.
     fn start(&self, workspace: &Workspace) -> Result<Vec<Figure>> {
         let Some(npm) = Npm::prepare(workspace)? else {
-            shout("start_ms skipped: GitHub's document cannot be had");
+            shout("start_ms skipped: GitHub's document is unavailable");
             return Ok(Vec::new());
         };
         fs::copy(&npm.document, self.home.join("github.json"))?;

@@ -110,7 +110,7 @@ impl Post {
     fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         if self.stream.read_line(&mut line)? == 0 {
-            bail!("the server has gone");
+            bail!("the server closed the connection");
         }
         line.truncate(line.trim_end().len());
         Ok(line)

@@ -60,7 +60,7 @@ pub(crate) fn prepare(workspace: &Workspace) -> Result<Vec<Runner>> {
     let runners = found.into_iter().filter_map(|(name, program)| match program {
         Ok(program) => Some(Runner { name, program }),
         Err(error) => {
-            shout(&format!("the figures beside {name} are skipped: {error:#}"));
+            shout(&format!("the comparison with {name} is skipped: {error:#}"));
             None
         }
     });

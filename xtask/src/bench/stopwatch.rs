@@ -53,7 +53,7 @@ impl Subject {
     fn failure(&self) -> String {
         let first = self.arguments.iter().take(3).map(|argument| argument.to_string_lossy());
         let first: Vec<_> = first.collect();
-        format!("`{} {} …` did not answer as it should", self.program.display(), first.join(" "))
+        format!("`{} {} …` gave an unexpected answer", self.program.display(), first.join(" "))
     }
 }
 

@@ -123,7 +123,7 @@ impl Server {
                 spin(self.output.get_ref())?;
             }
             let bytes = self.output.fill_buf()?;
-            ensure!(!bytes.is_empty(), "the server has gone");
+            ensure!(!bytes.is_empty(), "the server exited");
             let end = memchr::memchr(b'\n', bytes);
             let used = end.map_or(bytes.len(), |end| end + 1);
             self.line.extend_from_slice(&bytes[..used]);

@@ -88,7 +88,7 @@ pub(crate) fn tell(
     limit: Limit,
 ) -> Option<Figure> {
     if value.is_none() {
-        shout(&format!("{name} skipped: this system does not tell"));
+        shout(&format!("{name} skipped: not reported on this system"));
     }
     value.map(|value| figure(name, value, unit, limit))
 }

@@ -92,7 +92,7 @@ fn validate_arguments(files: &[PathBuf]) -> Vec<OsString> {
 fn ensure_files(answer: &[u8], expected: usize) -> Result<()> {
     let answer: Value = serde_json::from_slice(answer).context("validate printed no JSON")?;
     let files = answer["files"].as_array().map_or(0, Vec::len);
-    ensure!(files == expected, "validate spoke of {files} files, not of {expected}");
+    ensure!(files == expected, "validate reported {files} files instead of {expected}");
     Ok(())
 }
 
@@ -110,11 +110,11 @@ fn guides(workspace: &Workspace) -> Result<Option<Vec<PathBuf>>> {
 }
 
 fn listed(list: &[u8]) -> Result<Vec<String>> {
-    let list: Value = serde_json::from_slice(list).context("the corpus list is no JSON")?;
-    let entries = list.as_array().context("the corpus list is no array")?;
+    let list: Value = serde_json::from_slice(list).context("the corpus list is not JSON")?;
+    let entries = list.as_array().context("the corpus list is not an array")?;
     entries
         .iter()
-        .map(|entry| entry["file"].as_str().map(str::to_owned).context("an entry names no file"))
+        .map(|entry| entry["file"].as_str().map(str::to_owned).context("an entry has no `file`"))
         .collect()
 }
 

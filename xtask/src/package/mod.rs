@@ -38,7 +38,7 @@ pub(crate) fn run(workspace: &Workspace, target: Option<&str>) -> Result<ExitCod
     let arguments = ["--profile", "dist", "--bin", "milepost", "--target", &target];
     let binary = workspace.build_binary("milepost", &arguments)?;
     let bytes = fs::read(&binary).context("cannot read the binary")?;
-    ensure!(!has_faults(&bytes), "the binary for {target} lets things go wrong on purpose");
+    ensure!(!has_faults(&bytes), "the binary for {target} contains fault injection");
     ensure!(
         !target.contains("-musl") || is_static(&bytes),
         "the binary for {target} needs a loader"
@@ -55,7 +55,7 @@ pub(crate) fn run(workspace: &Workspace, target: Option<&str>) -> Result<ExitCod
     if npm::is_here() {
         made.extend(npm::pack(&build, &folder)?);
     } else {
-        eprintln!("npm is not here: its packages are left out");
+        eprintln!("npm is not installed: its packages are skipped");
     }
     made.push(sums(&folder, &made)?);
     for path in &made {
@@ -107,7 +107,7 @@ fn archive(build: &Build, folder: &Path) -> Result<PathBuf> {
         fs::write(inner.join("completions").join(file), script).context("cannot write")?;
     }
     let pages = inner.join("man/man1");
-    build.says(&["man", "--dir", pages.to_str().context("a path that is no text")?])?;
+    build.says(&["man", "--dir", pages.to_str().context("the path is not UTF-8")?])?;
     let parts = sbom::of(build.workspace, build.target)?;
     fs::write(inner.join("milepost.cdx.json"), format!("{parts:#}\n")).context("cannot write")?;
     let path = folder.join(format!("{name}.tar.gz"));
@@ -148,7 +148,7 @@ fn host(workspace: &Workspace) -> Result<String> {
     let output = output.context("cannot start rustc")?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc tells no host")?.to_owned())
+    Ok(host.context("rustc does not report its host")?.to_owned())
 }
 
 /// Whether a binary contains the fault injection that is meant for tests, recognized by the name of

@@ -72,7 +72,7 @@ pub(super) fn pack(build: &Build, folder: &Path) -> Result<Vec<PathBuf>> {
     let manifest = json!({
         "name": name,
         "version": build.version,
-        "description": format!("The program of milepost for {os} on {cpu}"),
+        "description": format!("The milepost binary for {os} on {cpu}"),
         "license": "MIT OR Apache-2.0",
         "files": ["bin", "LICENSE-MIT", "LICENSE-APACHE"],
         "os": [os],
@@ -97,7 +97,7 @@ fn packed(package: &Path, folder: &Path) -> Result<PathBuf> {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let told = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "npm pack ended with {}: {told}", output.status);
-    let name = said.trim().lines().next_back().context("npm pack names no file")?;
+    let name = said.trim().lines().next_back().context("npm pack printed no file name")?;
     Ok(folder.join(name))
 }
 

@@ -29,13 +29,13 @@ pub(crate) fn try_out(workspace: &Workspace) -> Result<ExitCode> {
 /// A stage of `cargo xtask test`.
 pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
     if !npm::is_here() || !cfg!(unix) {
-        let why = "node and npm are not both here, on a system with signals".to_owned();
+        let why = "node and npm are not both installed, on a system with signals".to_owned();
         shout(&format!("the packages are left out: {why}"));
         return Ok(Verdict::Skipped { why });
     }
     let binary = workspace.build_binary("milepost", &["--workspace", "--all-targets"])?;
     let bytes = fs::read(&binary).context("cannot read the binary")?;
-    ensure!(has_faults(&bytes), "not even the binary of the tests lets things go wrong on purpose");
+    ensure!(has_faults(&bytes), "the test binary contains no fault injection either");
     let target = host(workspace)?;
     let version = version(&workspace.metadata()?)?;
     let build = Build { workspace, binary: &binary, target: &target, version };

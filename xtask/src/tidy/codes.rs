@@ -78,7 +78,7 @@ pub(crate) fn unpaired(declared: &[Declared], pages: &[Page]) -> Vec<Finding> {
         }
     }
     for page in pages.iter().filter(|page| !seen.contains(page.code())) {
-        let message = format!("`{}` is no code of {TABLE}: remove the page", page.code());
+        let message = format!("`{}` is not a code in {TABLE}: remove the page", page.code());
         findings.push(Finding::new(&page.path, 1, message));
     }
     findings

@@ -26,7 +26,7 @@ pub(crate) fn judge(hits: Vec<Hit>, exempt: &[Exempt], rule: &str) -> Vec<Findin
         }
     }
     for ((place, _), _) in exempt.iter().zip(used).filter(|(_, used)| !used) {
-        let message = format!("the exception for `{place}` is needed by nothing: remove it");
+        let message = format!("the exception for `{place}` is unused: remove it");
         findings.push(Finding::new(rule, 1, message));
     }
     findings

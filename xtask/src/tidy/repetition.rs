@@ -62,7 +62,7 @@ impl Repetition {
             if first + WINDOW <= start && start >= reported_until {
                 let (line, other) = (&self.lines[start], &self.lines[first]);
                 let message = format!(
-                    "more than {SHARED_LINES_MAX} lines also stand at {}:{}: share them",
+                    "more than {SHARED_LINES_MAX} lines are repeated at {}:{}: share them",
                     self.files[other.file], other.number,
                 );
                 findings.push(Finding::new(&self.files[line.file], line.number, message));

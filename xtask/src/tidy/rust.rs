@@ -16,7 +16,7 @@ const PRODUCTION_LINES_MAX: usize = 800;
 
 /// Attributes that hide a test's result, each with an alternative.
 const FORBIDDEN_ATTRIBUTES: &[(&str, &str)] =
-    &[("ignore", "mend or remove the test"), ("should_panic", "return an error and assert on it")];
+    &[("ignore", "fix or remove the test"), ("should_panic", "return an error and assert on it")];
 
 /// Macros that mark unfinished code.
 const FORBIDDEN_MACROS: &[(&str, &str)] =

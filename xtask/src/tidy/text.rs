@@ -54,7 +54,7 @@ pub(crate) fn ungated_faults(path: &str, source: &str) -> Vec<Finding> {
     };
     let open = (0..lines.len()).filter(|index| is_way(lines[*index]) && !is_gated(*index));
     open.map(|index| {
-        let message = format!("lets things go wrong in a release build: put `{GATE}` above it");
+        let message = format!("fault injection in a release build: put `{GATE}` above it");
         Finding::new(path, index + 1, message)
     })
     .collect()

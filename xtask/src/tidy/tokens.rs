@@ -18,7 +18,7 @@ impl RustFile {
             Ok(tokens) => Ok(RustFile { path: path.to_owned(), source: source.to_owned(), tokens }),
             Err(error) => {
                 let line = error.span().start().line;
-                Err(Finding::new(path, line, "cannot be read as Rust: mend its syntax"))
+                Err(Finding::new(path, line, "cannot be parsed as Rust: fix its syntax"))
             }
         }
     }

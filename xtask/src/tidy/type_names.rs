@@ -11,10 +11,10 @@ use super::tokens::{RustFile, crate_of_production, each_production_level, ident,
 
 /// Names that may be used more than once.
 const EXEMPT: &[Exempt] = &[
-    ("Config", "each is the configuration of the module it stands in"),
-    ("Error", "each is the error of the module it stands in"),
-    ("Request", "each is the request of the operation in whose module it stands"),
-    ("Response", "each is the response of the operation in whose module it stands"),
+    ("Config", "each is the configuration of its module"),
+    ("Error", "each is the error of its module"),
+    ("Request", "each is the request of its module's operation"),
+    ("Response", "each is the response of its module's operation"),
 ];
 
 /// The definitions seen so far, by name.

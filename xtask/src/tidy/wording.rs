@@ -118,7 +118,7 @@ fn is_below_the_doors(path: &str) -> bool {
 
 fn hit(path: &str, line: usize, command: &str) -> Hit {
     let message = format!(
-        "`{PROGRAM}{command}` is for the command line to say: name the operation and its arguments"
+        "`{PROGRAM}{command}` belongs to the command line: name the operation and its arguments"
     );
     Hit { place: path.to_owned(), finding: Finding::new(path, line, message) }
 }

@@ -15,7 +15,7 @@ pub(crate) enum CatalogCommand {
     /// Import an OpenAPI document: its operations become commands
     #[command(after_help = "Example: milepost catalog import openapi.yaml --vendor shop\n\
         Exit codes: 0 done, 2 it cannot be imported, 6 there is no such file, \
-        7 it exists already, 9 a URL fails")]
+        7 it already exists, 9 a URL fails")]
     Import(ImportArgs),
     /// List the catalogs
     #[command(after_help = "Example: milepost catalog list\nExit codes: 0 done")]
@@ -223,5 +223,5 @@ pub(crate) struct MockArgs {
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "give a number from 0 to 1".to_owned())
+    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }

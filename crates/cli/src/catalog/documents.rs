@@ -10,12 +10,12 @@ use super::address;
 use super::args::{CatalogDiffArgs, ImportArgs, PreviewArgs, SourceArgs};
 use crate::command::show_commands;
 use crate::exit::Exit;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::limits;
 use crate::session::call;
 use crate::terminal::{Terminal, count, safe};
 
-pub(super) fn validate(args: &SourceArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn validate(args: &SourceArgs, terminal: &mut Terminal) -> CliResult {
     let request = validate::Request {
         source: args.source.clone(),
         source_type: None,
@@ -52,7 +52,7 @@ fn show_validation(source: &str, response: &validate::Response, terminal: &mut T
     }
 }
 
-pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal) -> CliResult {
     let PreviewArgs { source, naming, commands } = args;
     let request = preview::Request {
         source: source.source.clone(),
@@ -91,12 +91,12 @@ fn show_preview(response: &preview::Response, source: &str, terminal: &mut Termi
     }
     let overwrite = if response.exists { " --overwrite" } else { "" };
     if response.exists {
-        terminal.remark(format!("note: catalog `{}` exists already", catalog.catalog_id));
+        terminal.remark(format!("note: catalog `{}` already exists", catalog.catalog_id));
     }
     terminal.remark(format!("next: milepost catalog import {}{overwrite}", safe(source)));
 }
 
-pub(super) fn import(args: &ImportArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn import(args: &ImportArgs, terminal: &mut Terminal) -> CliResult {
     let ImportArgs { source, naming, overwrite, disabled } = args;
     let request = import::Request {
         source: source.source.clone(),
@@ -125,7 +125,7 @@ pub(super) fn import(args: &ImportArgs, terminal: &mut Terminal) -> CommandResul
     })
 }
 
-pub(super) fn diff(args: &CatalogDiffArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn diff(args: &CatalogDiffArgs, terminal: &mut Terminal) -> CliResult {
     let request = diff::Request {
         catalog_id: args.catalog.clone(),
         source: args.source.clone(),
@@ -156,7 +156,7 @@ fn show_diff(response: &diff::Response, terminal: &mut Terminal) {
     if !response.changes {
         return terminal.line(format!("{id}: no changes"));
     }
-    let breaking = if response.breaking { "breaking: calls that worked may fail" } else { "safe" };
+    let breaking = if response.breaking { "breaking: existing calls may fail" } else { "safe" };
     let changed = count(response.changed.len(), "command");
     terminal.line(format!(
         "{id}: {} added, {} removed, {changed} changed; {breaking}",

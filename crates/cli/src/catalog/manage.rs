@@ -13,12 +13,12 @@ use super::address;
 use super::args::{AuthArgs, AuthSecretArgs, CatalogArgs, RemoveCatalogArgs};
 use crate::command::show_commands;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::limits;
 use crate::session::{CliSession, call};
 use crate::terminal::{Terminal, count, safe};
 
-pub(super) fn list(terminal: &mut Terminal) -> CommandResult {
+pub(super) fn list(terminal: &mut Terminal) -> CliResult {
     let response = call::<ListCatalogs>(list::Request::default(), terminal)?;
     terminal.answer(&response, |terminal| {
         if response.catalogs.is_empty() {
@@ -58,7 +58,7 @@ fn state(item: &CatalogItem) -> &'static str {
     }
 }
 
-pub(super) fn show(args: &CatalogArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn show(args: &CatalogArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let catalog_id = Some(args.catalog.clone());
     let response = session.run::<ListCatalogs>(list::Request { catalog_id })?;
@@ -69,11 +69,7 @@ pub(super) fn show(args: &CatalogArgs, terminal: &mut Terminal) -> CommandResult
     Ok(Exit::DONE)
 }
 
-fn show_one(
-    item: &CatalogItem,
-    session: &CliSession,
-    terminal: &mut Terminal,
-) -> Result<(), Failure> {
+fn show_one(item: &CatalogItem, session: &CliSession, terminal: &mut Terminal) -> CliResult<()> {
     terminal.line(format!("{} — {}", item.catalog_id, safe(&item.title)));
     let vendor = item.vendor.as_deref().map(|vendor| format!(", by {}", safe(vendor)));
     let commands = count(item.command_count, "command");
@@ -114,11 +110,7 @@ fn show_one(
     Ok(())
 }
 
-pub(super) fn set_enabled(
-    args: &CatalogArgs,
-    enabled: bool,
-    terminal: &mut Terminal,
-) -> CommandResult {
+pub(super) fn set_enabled(args: &CatalogArgs, enabled: bool, terminal: &mut Terminal) -> CliResult {
     let catalog_id = Some(args.catalog.clone());
     let request = set_enabled::Request { catalog_id, catalog_title: None, enabled };
     let response = call::<SetCatalogEnabled>(request, terminal)?;
@@ -129,7 +121,7 @@ pub(super) fn set_enabled(
     })
 }
 
-pub(super) fn remove(args: &RemoveCatalogArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn remove(args: &RemoveCatalogArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open_confirmed(args.yes, terminal)?;
     let response = session.run::<RemoveCatalog>(remove::Request {
         catalog_id: Some(args.catalog.clone()),
@@ -146,7 +138,7 @@ pub(super) fn remove(args: &RemoveCatalogArgs, terminal: &mut Terminal) -> Comma
     })
 }
 
-pub(super) fn auth(args: &AuthArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn auth(args: &AuthArgs, terminal: &mut Terminal) -> CliResult {
     let client_auth = args.client_style.and_then(|style| style.to_possible_value());
     let request = auth::Request {
         catalog_id: args.catalog.clone(),
@@ -177,7 +169,8 @@ fn secrets(given: &AuthSecretArgs) -> BTreeMap<String, String> {
 
 fn show_auth(response: &auth::Response, terminal: &mut Terminal) {
     if response.schemes.is_empty() {
-        return terminal.line("the document declares no security scheme: none is needed");
+        return terminal
+            .line("the document declares no security scheme: no authentication is needed");
     }
     show_schemes(response, terminal);
     for name in response.schemes.iter().flat_map(|scheme| &scheme.missing) {
@@ -196,7 +189,7 @@ fn show_auth(response: &auth::Response, terminal: &mut Terminal) {
     }
 }
 
-/// The schemes of a catalog, and the secrets they use.
+/// Shows the security schemes of a catalog and the secrets they use.
 fn show_schemes(response: &auth::Response, terminal: &mut Terminal) {
     terminal.table(&["scheme", "secrets", "kind"], response.schemes.iter().map(scheme_row));
 }

@@ -21,12 +21,12 @@ use tokio::net::TcpListener;
 
 use super::args::MockArgs;
 use crate::exit::Exit;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::server::http::stopped;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
 
-pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open_server(terminal)?;
     let settings = MockSettings {
         seed: args.seed,

@@ -6,10 +6,10 @@ mod manage;
 pub(crate) mod mock;
 
 use self::args::CatalogCommand;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(command: &CatalogCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &CatalogCommand, terminal: &mut Terminal) -> CliResult {
     match command {
         CatalogCommand::Validate(args) => documents::validate(args, terminal),
         CatalogCommand::Preview(args) => documents::preview(args, terminal),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum ApiCommand {
+pub(crate) enum CommandSubcommand {
     /// Find commands by what they do; without words, list them all
     #[command(after_help = "Example: milepost command search create an order\n\
         Exit codes: 0 done, 6 there is no such catalog")]

@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::args::{ChoicesArgs, ProvidersArgs, SearchArgs};
 use super::{pairs, show_commands};
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::limits;
 use crate::session::{CliSession, call};
 use crate::terminal::Terminal;
 
-pub(super) fn search(args: &SearchArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn search(args: &SearchArgs, terminal: &mut Terminal) -> CliResult {
     let query = args.words.join(" ");
     let request = list::Request {
         query: Some(query).filter(|query| !query.trim().is_empty()),
@@ -52,7 +52,7 @@ fn show_found(response: &list::Response, terminal: &mut Terminal) {
     }
 }
 
-pub(super) fn providers(args: &ProvidersArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn providers(args: &ProvidersArgs, terminal: &mut Terminal) -> CliResult {
     let (catalog, command) = (args.catalog.clone(), args.command.clone());
     let response = call::<ListProviders>(ProvidersRequest { catalog, command }, terminal)?;
     terminal.answer(&response, |terminal| {
@@ -83,7 +83,7 @@ fn provider_row(item: &ProviderItem) -> Vec<String> {
     ]
 }
 
-pub(super) fn choices(args: &ChoicesArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn choices(args: &ChoicesArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let provider = args.command.command();
     let typed = TypedArguments { texts: pairs(&args.parameters)?, ..TypedArguments::default() };

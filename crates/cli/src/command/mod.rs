@@ -9,18 +9,18 @@ use milepost_model::problem::Code;
 use milepost_ops::command::CommandSummary;
 use milepost_ops::command::run::RequestView;
 
-use self::args::ApiCommand;
+use self::args::CommandSubcommand;
 use crate::argument_values::pair;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(command: &ApiCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &CommandSubcommand, terminal: &mut Terminal) -> CliResult {
     match command {
-        ApiCommand::Search(args) => lists::search(args, terminal),
-        ApiCommand::Show(args) => show::run(args, terminal),
-        ApiCommand::Run(args) => run::run(args, terminal),
-        ApiCommand::Providers(args) => lists::providers(args, terminal),
-        ApiCommand::Choices(args) => lists::choices(args, terminal),
+        CommandSubcommand::Search(args) => lists::search(args, terminal),
+        CommandSubcommand::Show(args) => show::run(args, terminal),
+        CommandSubcommand::Run(args) => run::run(args, terminal),
+        CommandSubcommand::Providers(args) => lists::providers(args, terminal),
+        CommandSubcommand::Choices(args) => lists::choices(args, terminal),
     }
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn show_commands(commands: &[CommandSummary], terminal: &mut Terminal
 }
 
 /// Splits arguments given as `name=value`.
-fn pairs(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+fn pairs(texts: &[String]) -> CliResult<Vec<(String, String)>> {
     let split = |text: &String| {
         let (name, value) = pair(text, Code::ArgumentsInvalid, "name=value")?;
         Ok((name.to_owned(), value.to_owned()))
@@ -56,7 +56,7 @@ pub(crate) fn request_text(request: &RequestView) -> String {
         lines.push(String::new());
         lines.push(body.clone());
     }
-    // Lines of a multipart body end in CRLF, which would be shown escaped.
+    // Lines of a multipart body end in CRLF, and the CR would be shown escaped.
     lines.join("\n").replace("\r\n", "\n")
 }
 

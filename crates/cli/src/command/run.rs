@@ -14,12 +14,12 @@ use super::args::RunCommandArgs;
 use super::{pairs, request_text};
 use crate::argument_values::{object, stdin_text};
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
 use crate::wording;
 
-pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CliResult {
     if let Some(output) = &args.output {
         check_writable(output)?;
     }
@@ -49,7 +49,7 @@ pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CommandResu
     Ok(if response.ok == Some(false) { Exit::UPSTREAM } else { Exit::DONE })
 }
 
-fn request(args: &RunCommandArgs, session: &CliSession) -> Result<Request, Failure> {
+fn request(args: &RunCommandArgs, session: &CliSession) -> CliResult<Request> {
     let command = args.command.command();
     let with = match args.with.as_deref() {
         None => Map::new(),
@@ -86,7 +86,7 @@ fn request(args: &RunCommandArgs, session: &CliSession) -> Result<Request, Failu
     })
 }
 
-fn body(given: &str) -> Result<TypedBody, Failure> {
+fn body(given: &str) -> CliResult<TypedBody> {
     Ok(match given.strip_prefix('@') {
         Some(path) => TypedBody::File(path.to_owned()),
         None if given == "-" => TypedBody::Text(stdin_text(DOCUMENT_BYTES)?),
@@ -95,18 +95,18 @@ fn body(given: &str) -> Result<TypedBody, Failure> {
 }
 
 /// Checked before anything is sent: a response must not be lost because its folder does not exist.
-fn check_writable(output: &Path) -> Result<(), Failure> {
+fn check_writable(output: &Path) -> CliResult<()> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_none_or(Path::is_dir) && !output.is_dir() {
         return Ok(());
     }
     let message = format!("`{}` cannot be written", output.display());
-    let hint = "name a file in a folder that exists; nothing was sent";
+    let hint = "use a file in an existing folder; nothing was sent";
     Err(Problem::new(Code::FileNotFound, message, hint).into())
 }
 
 /// Writes the body to a file and returns its size in bytes.
-fn write_body(response: &Response, output: &Path) -> Result<usize, Failure> {
+fn write_body(response: &Response, output: &Path) -> CliResult<usize> {
     let bytes = match (&response.body_path, &response.body) {
         (Some(path), _) => read_document(Path::new(path), usize::MAX - 1)?,
         (None, Some(body)) => text(body).into_bytes(),

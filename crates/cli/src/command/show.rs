@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use super::args::CommandArgs;
 use super::lists::plain;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::limits;
 use crate::session::call;
 use crate::terminal::{Terminal, safe, shell_quoted, wrap_words};
 
-pub(super) fn run(args: &CommandArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn run(args: &CommandArgs, terminal: &mut Terminal) -> CliResult {
     let full = call::<GetCommand>(Request { command: args.command() }, terminal)?;
     terminal.answer(&full, |terminal| show(&full, terminal))
 }

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use crate::catalog::mock;
 use crate::environment;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CliError, CliResult};
 use crate::session::CliSession;
 use crate::terminal::{Terminal, WITHIN_DEMO, width};
 
@@ -62,13 +62,13 @@ impl CommandOutput {
 
 impl DemoFolder {
     /// The folder of the last demo.
-    pub(super) fn last() -> Result<DemoFolder, Failure> {
+    pub(super) fn last() -> CliResult<DemoFolder> {
         Ok(DemoFolder { path: environment::locations()?.data.join("demo") })
     }
 
     /// The folder, cleared of everything from an earlier demo except its runs, which may still be
     /// waiting.
-    pub(super) fn prepared() -> Result<DemoFolder, Failure> {
+    pub(super) fn prepared() -> CliResult<DemoFolder> {
         let demo = DemoFolder::last()?;
         for folder in [demo.work(), demo.of("config"), demo.of("cache")] {
             match fs::remove_dir_all(folder) {
@@ -93,14 +93,14 @@ impl DemoFolder {
         self.path.join(kind)
     }
 
-    fn unusable(&self, error: &io::Error) -> Failure {
+    fn unusable(&self, error: &io::Error) -> CliError {
         let message = format!("cannot use {} for the demo: {error}", self.path.display());
         Problem::new(Code::StorageFailed, message, "free some space there, or set XDG_DATA_HOME")
             .into()
     }
 
     /// Writes a file that the commands read.
-    pub(super) fn put(&self, name: &str, text: &str) -> Result<(), Failure> {
+    pub(super) fn put(&self, name: &str, text: &str) -> CliResult<()> {
         fs::write(self.work().join(name), text).map_err(|error| self.unusable(&error))
     }
 
@@ -109,7 +109,7 @@ impl DemoFolder {
     }
 
     /// A session for operations that this process runs in the folder itself.
-    pub(super) fn session(&self) -> Result<CliSession, Failure> {
+    pub(super) fn session(&self) -> CliResult<CliSession> {
         let token = (OsString::from(TOKEN.0), OsString::from(TOKEN.1));
         let variables = Environment::from_variables(std::iter::once(token));
         CliSession::open_at(self.locations(), variables)
@@ -128,7 +128,7 @@ impl DemoFolder {
     }
 
     /// A command that runs this program without the user's own settings.
-    pub(super) fn command(&self) -> Result<Command, Failure> {
+    pub(super) fn command(&self) -> CliResult<Command> {
         let program = std::env::current_exe().map_err(|error| self.unusable(&error))?;
         let mut command = Command::new(program);
         command.current_dir(self.work()).env(TOKEN.0, TOKEN.1).env("HOME", &self.path);
@@ -147,7 +147,7 @@ impl DemoFolder {
         arguments: &[&str],
         input: Option<&str>,
         terminal: &mut Terminal,
-    ) -> Result<CommandOutput, Failure> {
+    ) -> CliResult<CommandOutput> {
         let piped = input.map(|input| format!("echo '{input}' | ")).unwrap_or_default();
         terminal.line(format!("$ {piped}milepost {}", arguments.join(" ")));
         let output = self.run(arguments, input, &mut |line| terminal.line(line))?;
@@ -156,7 +156,7 @@ impl DemoFolder {
     }
 
     /// Runs a command without showing it, and returns its output.
-    pub(super) fn quietly(&self, arguments: &[&str]) -> Result<String, Failure> {
+    pub(super) fn quietly(&self, arguments: &[&str]) -> CliResult<String> {
         let output = self.run(arguments, None, &mut |_| {})?;
         if output.exit == Exit::DONE {
             return Ok(output.text);
@@ -170,7 +170,7 @@ impl DemoFolder {
         arguments: &[&str],
         input: Option<&str>,
         print: &mut dyn FnMut(&str),
-    ) -> Result<CommandOutput, Failure> {
+    ) -> CliResult<CommandOutput> {
         let mut command = self.command()?;
         // Results and remarks share one stream, in order.
         let (reader, writer) = io::pipe()?;
@@ -194,9 +194,9 @@ impl DemoFolder {
     }
 
     /// Runs a command in the folder for a user who wants to look around.
-    pub(super) fn pass(&self, arguments: &[impl AsRef<OsStr>]) -> CommandResult {
+    pub(super) fn pass(&self, arguments: &[impl AsRef<OsStr>]) -> CliResult {
         if !self.work().is_dir() {
-            let message = "there was no demo yet";
+            let message = "no demo has been run yet";
             return Err(Problem::new(Code::FileNotFound, message, "run `milepost demo`").into());
         }
         // The workflows call the shop at a fixed port; if it is taken, another demo is running.
@@ -224,11 +224,7 @@ pub(super) struct Shop {
 
 impl Shop {
     /// Starts the shop on a port, or on any if 0; each command in `fails` fails once.
-    pub(super) fn open(
-        demo: &DemoFolder,
-        fails: &[(&str, u16)],
-        port: u16,
-    ) -> Result<Shop, Failure> {
+    pub(super) fn open(demo: &DemoFolder, fails: &[(&str, u16)], port: u16) -> CliResult<Shop> {
         let session = demo.session()?;
         let fail_next = fails.iter().map(|(name, status)| ((*name).to_owned(), *status)).collect();
         let faults = MockFaults { fail_next, ..MockFaults::default() };

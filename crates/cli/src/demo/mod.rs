@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use self::args::{DemoArgs, DemoName, DemoText};
 use self::folder::{DemoFolder, Shop};
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::run;
 use crate::run::args::ApprovalArgs;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(args: &DemoArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &DemoArgs, terminal: &mut Terminal) -> CliResult {
     let ends_with_dashes = || std::env::args_os().next_back().is_some_and(|last| last == "--");
     if args.command.is_empty() && ends_with_dashes() {
         let hint = "write the command after it, as in `milepost demo -- runs`";
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DemoArgs, terminal: &mut Terminal) -> CommandResult {
 }
 
 /// Runs the demos, and returns their folder and the runs that were started.
-fn tour(args: &DemoArgs, terminal: &mut Terminal) -> Result<(DemoFolder, Vec<String>), Failure> {
+fn tour(args: &DemoArgs, terminal: &mut Terminal) -> CliResult<(DemoFolder, Vec<String>)> {
     let names: &[DemoName] = match &args.name {
         Some(name) => std::slice::from_ref(name),
         None => &[DemoName::OrderHealth, DemoName::RefundWithApproval, DemoName::FlakySync],
@@ -50,9 +50,10 @@ fn tour(args: &DemoArgs, terminal: &mut Terminal) -> Result<(DemoFolder, Vec<Str
     let shop = Shop::open(&folder, &[("refunds:list", 503)], 0)?;
     let base = format!("{}/api/v1", shop.url);
     terminal.page(&format!(
-        "A shop responds at {}, played by the mock of its OpenAPI document.\n\
+        "A shop responds at {}, simulated by the mock of its OpenAPI document.\n\
          Everything else is real, and happens in {}.\n\
-         To type one of these commands yourself, put `demo --` before it: `milepost demo -- runs`.\n",
+         To type one of these commands yourself, put `demo --` before it: `milepost demo -- \
+         runs`.\n",
         shop.url,
         folder.path.display()
     ));
@@ -78,7 +79,7 @@ struct Tour<'t> {
 }
 
 impl Tour<'_> {
-    fn show(&mut self, number: usize, name: DemoName) -> Result<(), Failure> {
+    fn show(&mut self, number: usize, name: DemoName) -> CliResult<()> {
         let DemoText { workflow: (file, text), title, point } = name.text();
         self.terminal.page(&format!("## {number}. {title}\n\n{point}\n"));
         self.folder.put(file, text)?;
@@ -95,7 +96,7 @@ impl Tour<'_> {
     }
 
     /// The user decides, or has already done so with `--yes`.
-    fn approve(&mut self, run: String) -> Result<(), Failure> {
+    fn approve(&mut self, run: String) -> CliResult<()> {
         if self.yes {
             self.terminal.page(&format!("$ milepost approve {run}\n(approved by `--yes`)"));
             let session = self.folder.session()?;
@@ -108,7 +109,7 @@ impl Tour<'_> {
         let ended = self.folder.shown(&["approve", &run], None, self.terminal)?;
         if ended.exit == Exit::CONFLICT {
             self.terminal.page(&format!(
-                "You said no, so nothing was refunded. Change your mind: \
+                "You said no, so nothing was refunded. If you change your mind: \
                  `milepost demo -- approve {run}`\n"
             ));
         } else if ended.exit != Exit::DONE {
@@ -120,7 +121,7 @@ impl Tour<'_> {
         Ok(())
     }
 
-    fn resume(&mut self, run: &str) -> Result<(), Failure> {
+    fn resume(&mut self, run: &str) -> CliResult<()> {
         self.terminal
             .page("The shop failed. Before resuming, see what would be kept and what would run:\n");
         self.folder.shown(&["resume", run, "--plan"], None, self.terminal)?;
@@ -128,7 +129,7 @@ impl Tour<'_> {
         Ok(())
     }
 
-    fn triage(&mut self, run: &str) -> Result<(), Failure> {
+    fn triage(&mut self, run: &str) -> CliResult<()> {
         self.terminal.page("An agent submits what it was asked for; here, a script does.\n");
         let seen = r#"{"steps": ["Order 3 mugs", "Add up"], "expected": "14.97", "seen": "14.98"}"#;
         self.submit(run, "reproduce", seen)?;
@@ -137,13 +138,13 @@ impl Tour<'_> {
         self.submit(run, "judge", judged)
     }
 
-    fn submit(&mut self, run: &str, step: &str, output: &str) -> Result<(), Failure> {
+    fn submit(&mut self, run: &str, step: &str, output: &str) -> CliResult<()> {
         let arguments = ["submit", run, step, "-"];
         self.folder.shown(&arguments, Some(output), self.terminal).map(drop)
     }
 
     /// A script of things that real agents have been seen to try.
-    fn rogue(&mut self, run: &str) -> Result<(), Failure> {
+    fn rogue(&mut self, run: &str) -> CliResult<()> {
         self.terminal.page("It skips the step and reports at once:\n");
         let report = r#"{"text": "All is well."}"#;
         self.submit(run, "report", report)?;
@@ -161,7 +162,7 @@ impl Tour<'_> {
     }
 
     /// The first order of the shop: its id and its total.
-    fn order(&self) -> Result<(String, Value), Failure> {
+    fn order(&self) -> CliResult<(String, Value)> {
         let list = ["command", "run", "shop", "orders:list", "-p", "limit=1", "--json"];
         let text = self.folder.quietly(&list)?;
         let mut answer: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -169,7 +170,7 @@ impl Tour<'_> {
         Ok((order["id"].as_str().unwrap_or_default().to_owned(), order["total"].clone()))
     }
 
-    fn end(&mut self, whole: bool) -> Result<(), Failure> {
+    fn end(&mut self, whole: bool) -> CliResult<()> {
         self.terminal
             .page("## What remains\n\nEvery run, with everything that happened in it, on disk:\n");
         let runs = self.folder.shown(&["runs"], None, self.terminal)?;

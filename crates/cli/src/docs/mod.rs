@@ -8,17 +8,17 @@ use serde_json::json;
 
 use self::pages::{ERRORS, TOPICS};
 use crate::args::DocsArgs;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, safe};
 
-pub(crate) fn run(args: &DocsArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &DocsArgs, terminal: &mut Terminal) -> CliResult {
     let Some(topic) = &args.topic else { return list(terminal) };
     let (name, text) = find(topic)?;
     let response = json!({"topic": name, "title": title(text), "text": text});
     terminal.answer(&response, |terminal| terminal.page(text.trim_end()))
 }
 
-fn list(terminal: &mut Terminal) -> CommandResult {
+fn list(terminal: &mut Terminal) -> CliResult {
     let topic = |(name, text): &(&str, &str)| json!({"topic": name, "title": title(text)});
     let topics: Vec<_> = TOPICS.iter().map(topic).collect();
     let errors: Vec<&str> = ERRORS.iter().map(|(code, _)| *code).collect();

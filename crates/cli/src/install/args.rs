@@ -7,7 +7,7 @@ use serde::Serialize;
 pub(crate) struct InstallArgs {
     /// The client
     #[arg(value_enum)]
-    pub(crate) client: McpClient,
+    pub(crate) client: SupportedClient,
     /// For this user everywhere, or for everyone who works in this directory
     #[arg(long, value_enum, default_value_t = InstallScope::User)]
     pub(crate) scope: InstallScope,
@@ -27,7 +27,7 @@ pub(crate) struct InstallArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum McpClient {
+pub(crate) enum SupportedClient {
     /// Claude Code
     ClaudeCode,
     /// Cursor
@@ -51,15 +51,15 @@ pub(crate) enum InstallScope {
     Project,
 }
 
-impl McpClient {
+impl SupportedClient {
     pub(super) fn title(self) -> &'static str {
         match self {
-            McpClient::ClaudeCode => "Claude Code",
-            McpClient::Cursor => "Cursor",
-            McpClient::Vscode => "VS Code",
-            McpClient::Codex => "Codex",
-            McpClient::Goose => "goose",
-            McpClient::ClaudeDesktop => "Claude Desktop",
+            SupportedClient::ClaudeCode => "Claude Code",
+            SupportedClient::Cursor => "Cursor",
+            SupportedClient::Vscode => "VS Code",
+            SupportedClient::Codex => "Codex",
+            SupportedClient::Goose => "goose",
+            SupportedClient::ClaudeDesktop => "Claude Desktop",
         }
     }
 

@@ -1,4 +1,4 @@
-//! The entry of each client, in its own format, the command in it, and what its user does next.
+//! Each client's entry in its own format, the command in the entry, and what the user does next.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,41 +7,46 @@ use std::path::{Path, PathBuf};
 use milepost_model::problem::{Code, Problem};
 use serde_json::{Map, Value, json};
 
-use super::args::{InstallScope, McpClient};
+use super::args::{InstallScope, SupportedClient};
 use super::slot::{ConfigFormat, EntrySlot};
 use crate::limits;
 
 /// Shown by clients that display a description.
 const DESCRIPTION: &str = "Workflows that agents and APIs run together";
 
-impl McpClient {
+impl SupportedClient {
     /// Where the client's entry goes.
     pub(super) fn slot(self, name: &str) -> EntrySlot {
         let (format, parent) = match self {
-            McpClient::ClaudeCode | McpClient::Cursor | McpClient::ClaudeDesktop => {
-                (ConfigFormat::Json, "mcpServers")
-            }
-            McpClient::Vscode => (ConfigFormat::Json, "servers"),
-            McpClient::Codex => (ConfigFormat::Toml, "mcp_servers"),
-            McpClient::Goose => (ConfigFormat::Yaml, "extensions"),
+            SupportedClient::ClaudeCode
+            | SupportedClient::Cursor
+            | SupportedClient::ClaudeDesktop => (ConfigFormat::Json, "mcpServers"),
+            SupportedClient::Vscode => (ConfigFormat::Json, "servers"),
+            SupportedClient::Codex => (ConfigFormat::Toml, "mcp_servers"),
+            SupportedClient::Goose => (ConfigFormat::Yaml, "extensions"),
         };
         // goose looks entries up by their lowercase names.
-        let name =
-            if self == McpClient::Goose { name.to_ascii_lowercase() } else { name.to_owned() };
+        let name = if self == SupportedClient::Goose {
+            name.to_ascii_lowercase()
+        } else {
+            name.to_owned()
+        };
         EntrySlot { format, parent, name }
     }
 
     /// The entry that starts this server.
     pub(super) fn entry(self, name: &str, command: &str) -> Map<String, Value> {
         let entry = match self {
-            McpClient::ClaudeCode => {
+            SupportedClient::ClaudeCode => {
                 json!({"type": "stdio", "command": command, "args": ["mcp"], "env": {}})
             }
-            McpClient::Vscode => json!({"type": "stdio", "command": command, "args": ["mcp"]}),
-            McpClient::Cursor | McpClient::ClaudeDesktop | McpClient::Codex => {
+            SupportedClient::Vscode => {
+                json!({"type": "stdio", "command": command, "args": ["mcp"]})
+            }
+            SupportedClient::Cursor | SupportedClient::ClaudeDesktop | SupportedClient::Codex => {
                 json!({"command": command, "args": ["mcp"]})
             }
-            McpClient::Goose => json!({
+            SupportedClient::Goose => json!({
                 "enabled": true,
                 "type": "stdio",
                 "name": name,
@@ -58,32 +63,34 @@ impl McpClient {
 
     /// Whether the client starts programs without the `PATH` of a shell.
     pub(super) fn needs_whole_path(self) -> bool {
-        self == McpClient::ClaudeDesktop
+        self == SupportedClient::ClaudeDesktop
     }
 
     /// What to do next, and how to check that it works.
     pub(super) fn next(self, scope: InstallScope) -> &'static str {
         match (self, scope) {
-            (McpClient::ClaudeCode, InstallScope::User) => {
+            (SupportedClient::ClaudeCode, InstallScope::User) => {
                 "start a new session of Claude Code; `/mcp` shows the server"
             }
-            (McpClient::ClaudeCode, InstallScope::Project) => {
+            (SupportedClient::ClaudeCode, InstallScope::Project) => {
                 "start Claude Code in this directory and approve the server; `/mcp` shows it"
             }
-            (McpClient::Cursor, _) => {
+            (SupportedClient::Cursor, _) => {
                 "restart Cursor; its settings list the server under MCP, where it can be turned on"
             }
-            (McpClient::Vscode, _) => "run `MCP: List Servers` in VS Code and start the server",
-            (McpClient::Codex, InstallScope::User) => {
+            (SupportedClient::Vscode, _) => {
+                "run `MCP: List Servers` in VS Code and start the server"
+            }
+            (SupportedClient::Codex, InstallScope::User) => {
                 "start a new session of Codex; `/mcp` shows the server"
             }
-            (McpClient::Codex, InstallScope::Project) => {
+            (SupportedClient::Codex, InstallScope::Project) => {
                 "start Codex in this directory and trust the project; `/mcp` shows the server"
             }
-            (McpClient::Goose, _) => {
+            (SupportedClient::Goose, _) => {
                 "start a new session of goose; `goose configure` lists it among the extensions"
             }
-            (McpClient::ClaudeDesktop, _) => {
+            (SupportedClient::ClaudeDesktop, _) => {
                 "quit Claude Desktop and start it again; Settings, Developer shows the server"
             }
         }
@@ -92,11 +99,11 @@ impl McpClient {
     /// What to do after the entry is removed.
     pub(super) fn next_without(self) -> &'static str {
         match self {
-            McpClient::ClaudeCode | McpClient::Codex | McpClient::Goose => {
+            SupportedClient::ClaudeCode | SupportedClient::Codex | SupportedClient::Goose => {
                 "open sessions keep the server until they end"
             }
-            McpClient::Cursor | McpClient::Vscode | McpClient::ClaudeDesktop => {
-                "restart it: until then the server keeps running"
+            SupportedClient::Cursor | SupportedClient::Vscode | SupportedClient::ClaudeDesktop => {
+                "restart the client: until then the server keeps running"
             }
         }
     }
@@ -124,7 +131,7 @@ pub(super) fn is_ours(found: &Value) -> bool {
 /// the path with `whole_path`.
 pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
     let this = env::current_exe().map_err(|error| {
-        let message = format!("cannot tell where this program is: {error}");
+        let message = format!("cannot determine the path of this program: {error}");
         Problem::new(Code::StorageFailed, message, "start it by its full path")
     })?;
     let found = env::var_os("PATH").and_then(|path| first_in(&path));
@@ -135,8 +142,9 @@ pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
         None => this,
     };
     path.into_os_string().into_string().map_err(|path| {
-        let message = format!("the path of this program is not text: {}", path.to_string_lossy());
-        Problem::new(Code::InputInvalid, message, "put the program into another directory")
+        let path = path.to_string_lossy();
+        let message = format!("the path of this program is not valid UTF-8: {path}");
+        Problem::new(Code::InputInvalid, message, "move the program to another directory")
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use milepost_model::problem::{Code, Problem};
 
-use super::args::{InstallScope, McpClient};
+use super::args::{InstallScope, SupportedClient};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum System {
@@ -37,21 +37,25 @@ impl<'e> ClientPaths<'e> {
     }
 
     /// The configuration file of a client for a scope.
-    pub(super) fn path(&self, client: McpClient, scope: InstallScope) -> Result<PathBuf, Problem> {
+    pub(super) fn path(
+        &self,
+        client: SupportedClient,
+        scope: InstallScope,
+    ) -> Result<PathBuf, Problem> {
         match scope {
             InstallScope::User => self.of_user(client),
             InstallScope::Project => self.of_project(client),
         }
     }
 
-    fn of_project(&self, client: McpClient) -> Result<PathBuf, Problem> {
+    fn of_project(&self, client: SupportedClient) -> Result<PathBuf, Problem> {
         let below = match client {
-            McpClient::ClaudeCode => ".mcp.json",
-            McpClient::Cursor => ".cursor/mcp.json",
-            McpClient::Vscode => ".vscode/mcp.json",
-            McpClient::Codex => ".codex/config.toml",
-            McpClient::Goose | McpClient::ClaudeDesktop => {
-                let message = format!("{} has no file for a project", client.title());
+            SupportedClient::ClaudeCode => ".mcp.json",
+            SupportedClient::Cursor => ".cursor/mcp.json",
+            SupportedClient::Vscode => ".vscode/mcp.json",
+            SupportedClient::Codex => ".codex/config.toml",
+            SupportedClient::Goose | SupportedClient::ClaudeDesktop => {
+                let message = format!("{} has no project configuration", client.title());
                 let hint = "leave out `--scope project`";
                 return Err(Problem::new(Code::InputInvalid, message, hint));
             }
@@ -59,20 +63,22 @@ impl<'e> ClientPaths<'e> {
         Ok(self.working.join(below))
     }
 
-    fn of_user(&self, client: McpClient) -> Result<PathBuf, Problem> {
+    fn of_user(&self, client: SupportedClient) -> Result<PathBuf, Problem> {
         Ok(match client {
-            McpClient::ClaudeCode => {
+            SupportedClient::ClaudeCode => {
                 let folder = self.folder("CLAUDE_CONFIG_DIR");
                 folder.map_or_else(|| self.home(), Ok)?.join(".claude.json")
             }
-            McpClient::Cursor => self.home()?.join(".cursor/mcp.json"),
-            McpClient::Vscode => self.programs()?.join("Code/User/mcp.json"),
-            McpClient::Codex => match self.folder("CODEX_HOME") {
+            SupportedClient::Cursor => self.home()?.join(".cursor/mcp.json"),
+            SupportedClient::Vscode => self.programs()?.join("Code/User/mcp.json"),
+            SupportedClient::Codex => match self.folder("CODEX_HOME") {
                 Some(folder) => folder.join("config.toml"),
                 None => self.home()?.join(".codex/config.toml"),
             },
-            McpClient::Goose => self.goose()?,
-            McpClient::ClaudeDesktop => self.programs()?.join("Claude/claude_desktop_config.json"),
+            SupportedClient::Goose => self.goose()?,
+            SupportedClient::ClaudeDesktop => {
+                self.programs()?.join("Claude/claude_desktop_config.json")
+            }
         })
     }
 
@@ -130,15 +136,15 @@ impl<'e> ClientPaths<'e> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientPaths, InstallScope, McpClient, Path, System};
+    use super::{ClientPaths, InstallScope, Path, SupportedClient, System};
 
-    const ALL: [McpClient; 6] = [
-        McpClient::ClaudeCode,
-        McpClient::Cursor,
-        McpClient::Vscode,
-        McpClient::Codex,
-        McpClient::Goose,
-        McpClient::ClaudeDesktop,
+    const ALL: [SupportedClient; 6] = [
+        SupportedClient::ClaudeCode,
+        SupportedClient::Cursor,
+        SupportedClient::Vscode,
+        SupportedClient::Codex,
+        SupportedClient::Goose,
+        SupportedClient::ClaudeDesktop,
     ];
 
     fn paths(system: System, scope: InstallScope, variables: &[(&str, &str)]) -> Vec<String> {

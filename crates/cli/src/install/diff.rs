@@ -15,10 +15,10 @@ const HIDDEN: &str = "…";
 const SHOWN: &[&str] = &["type", "command", "cmd", "enabled", "disabled"];
 
 /// One side of a diff: the file, if it exists, and the entry, if it has one.
-pub(super) type DiffSide<'a> = (Option<&'a str>, Option<&'a Map<String, Value>>);
+pub(super) type EntrySide<'a> = (Option<&'a str>, Option<&'a Map<String, Value>>);
 
 /// The diff of an entry.
-pub(super) fn of_entry(slot: &EntrySlot, before: DiffSide<'_>, after: DiffSide<'_>) -> String {
+pub(super) fn of_entry(slot: &EntrySlot, before: EntrySide<'_>, after: EntrySide<'_>) -> String {
     let [old, new] = [before.0, after.0].map(|path| path.unwrap_or("/dev/null"));
     let mut diff = format!("--- {old}\n+++ {new}\n@@ {}.{} @@\n", slot.parent, slot.name);
     for (sign, (_, entry)) in [('-', before), ('+', after)] {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::edit::{EditFault, Edits, TextEdit, indentation, is_first_in_line, newline};
-use super::jsonc::{self, Member, Node};
+use super::jsonc::{self, JsoncNode, Member};
 use super::slot::EntrySlot;
 
 /// The layout of a new value.
@@ -74,8 +74,8 @@ pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
     Ok(take_out(text, &parent.value, siblings, index))
 }
 
-fn found<'n>(root: &'n Node, slot: &EntrySlot) -> Result<(&'n Member, usize), EditFault> {
-    let missing = || EditFault::new(root.start, format!("there is no `{}` in it", slot.name));
+fn found<'n>(root: &'n JsoncNode, slot: &EntrySlot) -> Result<(&'n Member, usize), EditFault> {
+    let missing = || EditFault::new(root.start, format!("it has no `{}`", slot.name));
     let parent = sole(root, slot.parent)?.ok_or_else(missing)?;
     sole(&parent.value, &slot.name)?.ok_or_else(missing)?;
     let members = members_of(&parent.value)?;
@@ -83,17 +83,17 @@ fn found<'n>(root: &'n Node, slot: &EntrySlot) -> Result<(&'n Member, usize), Ed
     Ok((parent, index))
 }
 
-fn members_of(node: &Node) -> Result<&[Member], EditFault> {
-    node.members().ok_or_else(|| EditFault::new(node.start, "an object must stand here"))
+fn members_of(node: &JsoncNode) -> Result<&[Member], EditFault> {
+    node.members().ok_or_else(|| EditFault::new(node.start, "expected an object"))
 }
 
 /// The member with this name. A duplicate name is an error, because readers disagree on which one
 /// counts.
-fn sole<'n>(object: &'n Node, key: &str) -> Result<Option<&'n Member>, EditFault> {
+fn sole<'n>(object: &'n JsoncNode, key: &str) -> Result<Option<&'n Member>, EditFault> {
     let mut named = members_of(object)?.iter().filter(|member| member.key == key);
     let first = named.next();
     match named.next() {
-        Some(second) => Err(EditFault::new(second.start, format!("`{key}` is there twice"))),
+        Some(second) => Err(EditFault::new(second.start, format!("duplicate key `{key}`"))),
         None => Ok(first),
     }
 }
@@ -101,12 +101,12 @@ fn sole<'n>(object: &'n Node, key: &str) -> Result<Option<&'n Member>, EditFault
 /// A text and its parsed content.
 struct Text<'t> {
     text: &'t str,
-    root: &'t Node,
+    root: &'t JsoncNode,
 }
 
 impl Text<'_> {
     /// Adds a member after the last one of an object.
-    fn behind(&self, object: &Node, last: &Member, key: &str, value: &Value) -> Vec<TextEdit> {
+    fn behind(&self, object: &JsoncNode, last: &Member, key: &str, value: &Value) -> Vec<TextEdit> {
         let layout = self.layout(object, Some(last));
         let indent = indentation(self.text, last.start);
         let member = member(key, value, &layout, indent);
@@ -129,7 +129,7 @@ impl Text<'_> {
     }
 
     /// Adds a member to an empty object.
-    fn alone(&self, object: &Node, key: &str, value: &Value) -> Vec<TextEdit> {
+    fn alone(&self, object: &JsoncNode, key: &str, value: &Value) -> Vec<TextEdit> {
         let layout = self.layout(object, None);
         let (start, end) = (object.start + 1, object.end - 1);
         let inside = &self.text[start..end];
@@ -158,7 +158,7 @@ impl Text<'_> {
     }
 
     /// The layout of an object's members; an empty object follows the rest of the file.
-    fn layout(&self, object: &Node, last: Option<&Member>) -> Layout {
+    fn layout(&self, object: &JsoncNode, last: Option<&Member>) -> Layout {
         let text = self.text;
         let root = self.root.members().unwrap_or_default();
         let in_one_line = match last {
@@ -170,7 +170,7 @@ impl Text<'_> {
             let apart = model.is_some_and(|one| text[one.start..one.value.start].ends_with(' '));
             return Layout::Line { blank: if apart { " " } else { "" } };
         }
-        let step = |holder: &Node, member: &Member| {
+        let step = |holder: &JsoncNode, member: &Member| {
             let outer = indentation(text, holder.start);
             let inner = indentation(text, member.start).strip_prefix(outer)?;
             let own_line = is_first_in_line(text, member.start);
@@ -183,7 +183,7 @@ impl Text<'_> {
 }
 
 /// Removes a member with its comma and surrounding whitespace.
-fn take_out(text: &str, object: &Node, members: &[Member], index: usize) -> Vec<TextEdit> {
+fn take_out(text: &str, object: &JsoncNode, members: &[Member], index: usize) -> Vec<TextEdit> {
     let member = &members[index];
     let inside = object.start + 1;
     let blank = inside + before(&text[inside..member.start]).len();

@@ -3,9 +3,7 @@
 
 use std::ops::Range;
 
-use milepost_syntax::json::scan::{
-    self, Dialect, ScanError, ScanErrorKind as Kind, ScanSink, Scanner,
-};
+use milepost_syntax::json::scan::{self, Dialect, ScanError, ScanErrorKind, ScanSink, Scanner};
 use serde_json::{Map, Value};
 
 use super::edit::EditFault;
@@ -13,7 +11,7 @@ use crate::limits;
 
 /// A value and its position.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
+pub(super) struct JsoncNode {
     pub(super) start: usize,
     pub(super) end: usize,
     content: Content,
@@ -22,7 +20,7 @@ pub(super) struct Node {
 #[derive(Debug, Clone)]
 enum Content {
     Object(Vec<Member>),
-    Array(Vec<Node>),
+    Array(Vec<JsoncNode>),
     Plain(Value),
 }
 
@@ -31,11 +29,11 @@ enum Content {
 pub(super) struct Member {
     pub(super) key: String,
     pub(super) start: usize,
-    pub(super) value: Node,
+    pub(super) value: JsoncNode,
     pub(super) comma: Option<usize>,
 }
 
-impl Node {
+impl JsoncNode {
     /// The members, if this is an object.
     pub(super) fn members(&self) -> Option<&[Member]> {
         match &self.content {
@@ -48,7 +46,7 @@ impl Node {
     pub(super) fn to_value(&self) -> Value {
         match &self.content {
             Content::Plain(value) => value.clone(),
-            Content::Array(items) => items.iter().map(Node::to_value).collect(),
+            Content::Array(items) => items.iter().map(JsoncNode::to_value).collect(),
             Content::Object(members) => {
                 let pairs = members.iter().map(|one| (one.key.clone(), one.value.to_value()));
                 Value::Object(pairs.collect::<Map<_, _>>())
@@ -58,10 +56,14 @@ impl Node {
 }
 
 /// Parses a text; `None` if it contains only whitespace and comments.
-pub(super) fn parse(text: &str) -> Result<Option<Node>, EditFault> {
+pub(super) fn parse(text: &str) -> Result<Option<JsoncNode>, EditFault> {
     let mut scanner = Scanner::new(text, Dialect::Jsonc, limits::JSONC_DEPTH);
     if let Err(error) = scanner.peek() {
-        return if error.kind == Kind::ExpectedValue { Ok(None) } else { Err(fault(error)) };
+        return if error.kind == ScanErrorKind::ExpectedValue {
+            Ok(None)
+        } else {
+            Err(fault(error))
+        };
     }
     let mut tree = Tree { text, keys: Vec::new(), open: Vec::new(), root: None };
     scanner.walk(&mut tree).and_then(|_| scanner.end()).map_err(fault)?;
@@ -70,39 +72,41 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, EditFault> {
 
 fn fault(error: ScanError) -> EditFault {
     let message = match error.kind {
-        Kind::TextAfterValue => "something stands behind the end",
-        Kind::UnclosedComment => "a comment does not end",
-        Kind::TooDeep => "it is nested too deep",
-        Kind::ExpectedKey | Kind::TrailingComma => "a key in double quotes or `}` must stand here",
-        Kind::ExpectedColon => "`:` must stand here",
-        Kind::ExpectedSeparatorInMap => "`,` or `}` must stand here",
-        Kind::ExpectedSeparatorInList => "`,` or `]` must stand here",
-        Kind::ControlCharacter | Kind::UnclosedString => "a text does not end in its line",
-        Kind::UnicodeEscape | Kind::UnknownEscape | Kind::LoneSurrogate => {
-            "a backslash begins nothing that is known here"
+        ScanErrorKind::TextAfterValue => "unexpected text after the end",
+        ScanErrorKind::UnclosedComment => "unterminated comment",
+        ScanErrorKind::TooDeep => "it is nested too deeply",
+        ScanErrorKind::ExpectedKey | ScanErrorKind::TrailingComma => {
+            "expected a key in double quotes, or `}`"
         }
-        Kind::ExpectedValue if error.is_end && error.start == error.at => {
-            "the text ends where a value must stand"
+        ScanErrorKind::ExpectedColon => "expected `:`",
+        ScanErrorKind::ExpectedSeparatorInMap => "expected `,` or `}`",
+        ScanErrorKind::ExpectedSeparatorInList => "expected `,` or `]`",
+        ScanErrorKind::ControlCharacter | ScanErrorKind::UnclosedString => "unterminated string",
+        ScanErrorKind::UnicodeEscape
+        | ScanErrorKind::UnknownEscape
+        | ScanErrorKind::LoneSurrogate => "invalid escape sequence",
+        ScanErrorKind::ExpectedValue if error.is_end && error.start == error.at => {
+            "unexpected end of file, expected a value"
         }
-        // A number that is none, or nothing that looks like a value.
-        _ => "here stands no value",
+        // A malformed number, or nothing that looks like a value.
+        _ => "expected a value",
     };
-    let is_unclosed = error.kind == Kind::UnclosedString;
+    let is_unclosed = error.kind == ScanErrorKind::UnclosedString;
     EditFault::new(if is_unclosed { error.at } else { error.start }, message)
 }
 
-/// The values that were read so far.
+/// The values parsed so far.
 struct Tree<'t> {
     text: &'t str,
-    /// Keys whose values are not complete, the outermost first, and where they stand.
+    /// Keys whose values are incomplete, outermost first, with their offsets.
     keys: Vec<(usize, String)>,
-    /// Objects and arrays that are not complete.
-    open: Vec<Node>,
-    root: Option<Node>,
+    /// Objects and arrays that are still open.
+    open: Vec<JsoncNode>,
+    root: Option<JsoncNode>,
 }
 
 impl Tree<'_> {
-    fn add(&mut self, node: Node) {
+    fn add(&mut self, node: JsoncNode) {
         match self.open.last_mut().map(|around| &mut around.content) {
             Some(Content::Object(members)) => {
                 let Some((start, key)) = self.keys.pop() else { return };
@@ -119,12 +123,12 @@ impl Tree<'_> {
 impl ScanSink for Tree<'_> {
     fn open(&mut self, start: usize, is_map: bool) {
         let content = if is_map { Content::Object(Vec::new()) } else { Content::Array(Vec::new()) };
-        self.open.push(Node { start, end: start, content });
+        self.open.push(JsoncNode { start, end: start, content });
     }
 
     fn close(&mut self, end: usize) {
         if let Some(node) = self.open.pop() {
-            self.add(Node { end, ..node });
+            self.add(JsoncNode { end, ..node });
         }
     }
 
@@ -139,17 +143,17 @@ impl ScanSink for Tree<'_> {
     fn scalar(&mut self, Range { start, end }: Range<usize>, _: bool) {
         let written = &self.text[start..end];
         let value = serde_json::from_str(written).unwrap_or_else(|_| Value::from(written));
-        self.add(Node { start, end, content: Content::Plain(value) });
+        self.add(JsoncNode { start, end, content: Content::Plain(value) });
     }
 
-    fn check_number(&mut self, written: &str, _: usize) -> Result<(), Kind> {
+    fn check_number(&mut self, written: &str, _: usize) -> Result<(), ScanErrorKind> {
         match serde_json::from_str::<f64>(written) {
             Ok(_) => Ok(()),
-            Err(_) => Err(Kind::NumberTooLarge),
+            Err(_) => Err(ScanErrorKind::NumberTooLarge),
         }
     }
 
-    fn check_lone_surrogate(&mut self, _: u32, _: usize) -> Result<(), Kind> {
+    fn check_lone_surrogate(&mut self, _: u32, _: usize) -> Result<(), ScanErrorKind> {
         Ok(())
     }
 }

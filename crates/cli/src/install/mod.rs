@@ -28,14 +28,14 @@ use milepost_store::{Digest, EditedFile, FileError, read_document};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::args::{InstallArgs, InstallScope, McpClient};
+use self::args::{InstallArgs, InstallScope, SupportedClient};
 use self::client_paths::ClientPaths;
 use self::edit::EditFault;
 use self::problem::EditRequest;
 use self::receipt::{Receipt, ReceiptFile, UndoEdits};
 use self::slot::{ConfigChange, ConfigFormat, EntrySlot};
 use crate::environment;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::limits::{self, SERVER_NAME_CHARS};
 use crate::terminal::{Terminal, safe, shell_quoted};
 
@@ -45,7 +45,7 @@ const NOT_KEPT: &str = "the previous entry is not kept: the diff shows it, excep
 
 const BOM: &str = "\u{feff}";
 
-pub(crate) fn run(args: &InstallArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &InstallArgs, terminal: &mut Terminal) -> CliResult {
     let job = Job::of(args)?;
     let done = match args.uninstall {
         true => job.uninstall(),
@@ -76,7 +76,7 @@ enum InstallAction {
 /// The result, as `--json` shows it.
 #[derive(Debug, Serialize)]
 struct InstallResult {
-    client: McpClient,
+    client: SupportedClient,
     scope: InstallScope,
     name: String,
     /// The client's configuration file.
@@ -103,7 +103,7 @@ struct InstallResult {
 pub(crate) fn files(working: &Path) -> Vec<ClientFile> {
     let paths = ClientPaths::here(working);
     let mut files = Vec::new();
-    for client in McpClient::value_variants() {
+    for client in SupportedClient::value_variants() {
         let slot = client.slot("");
         // Some clients have no project file, and some users have no home directory.
         let scopes = InstallScope::value_variants().iter();
@@ -121,12 +121,12 @@ fn content(path: &Path, slot: &EntrySlot) -> Result<Option<Value>, &'static str>
         Err(FileError::NotFound { .. }) => return Ok(None),
         Err(_) => return Err("cannot be read"),
     };
-    let text = String::from_utf8(bytes).map_err(|_| "is not text")?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not valid UTF-8")?;
     let value = slot.value(text.strip_prefix(BOM).unwrap_or(&text));
     value.map(Some).map_err(|_| match slot.format {
         ConfigFormat::Json => "is not valid JSON",
         ConfigFormat::Toml => "is not valid TOML",
-        ConfigFormat::Yaml => "is not YAML that can be read here",
+        ConfigFormat::Yaml => "is not YAML in a supported form",
     })
 }
 
@@ -143,7 +143,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn of(arguments: &InstallArgs) -> Result<Job<'_>, Failure> {
+    fn of(arguments: &InstallArgs) -> CliResult<Job<'_>> {
         let InstallArgs { client, scope, name, .. } = arguments;
         check_name(name)?;
         let locations = environment::locations()?;
@@ -219,8 +219,8 @@ impl Job<'_> {
         // Stored before the change: a receipt for a text that was never written does no harm.
         let kept = self.drawer.keep(receipt);
         if !kept && (receipt.made_file || receipt.made_parent) {
-            let note = "the previous state could not be recorded: `--uninstall` will remove only the \
-                entry";
+            let note = "the previous state could not be recorded: `--uninstall` will remove only \
+                the entry";
             done.notes.push(note.to_owned());
         }
         let private = self.arguments.scope == InstallScope::User;
@@ -236,7 +236,7 @@ impl Job<'_> {
         let Some(found) = found else { return Ok(self.done(InstallAction::Absent)) };
         let ours = client::is_ours(&found) || client::does_the_same(&found, &self.entry);
         let receipt = self.drawer.receipt().unwrap_or_default();
-        // Without a receipt that fits the text, the entry is removed as anybody would do it.
+        // Without a receipt that matches the text, the entry is removed as it would be by hand.
         let restored = receipt.back.as_ref().and_then(|back| back.restore(text));
         let after = if let Some(restored) = restored {
             restored
@@ -333,8 +333,8 @@ impl Job<'_> {
         let command = self.entry.get("command").and_then(Value::as_str).unwrap_or_default();
         let shared = self.arguments.scope == InstallScope::Project && !self.arguments.uninstall;
         if shared && Path::new(command).is_absolute() {
-            let note = "the entry has the path of the program on this machine: put `milepost` on the \
-                `PATH` to share the file";
+            let note = "the entry contains the path of the program on this machine: put `milepost` \
+                on the `PATH` to share the file";
             notes.push(note.to_owned());
         }
         notes

@@ -59,16 +59,16 @@ impl EditRequest<'_> {
                 return self.problem(Code::ClientConfigConflict, error.to_string(), hint);
             }
             EditError::ReadOnly { .. } => (Code::FileRefused, "make it writable"),
-            EditError::NotOurs { .. } => (Code::FileRefused, "do this as its owner"),
+            EditError::NotOurs { .. } => (Code::FileRefused, "run this as the owner of the file"),
             EditError::Dangling { .. } => (Code::FileRefused, "remove the link"),
             EditError::File(FileError::Outside { .. }) => {
-                (Code::FileRefused, "put the file itself into the project")
+                (Code::FileRefused, "replace the link with the file itself")
             }
             EditError::File(FileError::NotRegular { .. }) => {
                 (Code::FileRefused, "put a regular file there")
             }
             EditError::File(FileError::TooLarge { .. }) => {
-                (Code::ClientConfigRefused, "let the client tidy its file")
+                (Code::ClientConfigRefused, "let the client clean up its file")
             }
             EditError::File(FileError::Io { .. } | FileError::NotFound { .. }) => {
                 (Code::StorageFailed, "make it readable and writable for this user")

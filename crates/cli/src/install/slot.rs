@@ -35,7 +35,7 @@ impl EntrySlot {
     pub(super) fn find(&self, text: &str) -> Result<Option<Value>, EditFault> {
         let whole = self.value(text)?;
         if !whole.is_object() && !whole.is_null() {
-            return Err(EditFault::new(0, "the file must hold an object"));
+            return Err(EditFault::new(0, "the file must contain an object"));
         }
         Ok(whole.get(self.parent).and_then(|parent| parent.get(&self.name)).cloned())
     }
@@ -137,7 +137,7 @@ impl EntrySlot {
     }
 }
 
-/// The members of an object, which null becomes.
+/// The members of an object; null counts as an empty object.
 fn object(value: &mut Value) -> Option<&mut Map<String, Value>> {
     if value.is_null() {
         *value = Value::Object(Map::new());

@@ -95,7 +95,7 @@ fn found<'n>(
     root: &'n SyntaxNode,
     slot: &EntrySlot,
 ) -> Result<(Entry<'n>, Entry<'n>), EditFault> {
-    let missing = || EditFault::new(0, format!("there is no `{}` in it", slot.name));
+    let missing = || EditFault::new(0, format!("it has no `{}`", slot.name));
     let (parent_key, parent) = root.entry(slot.parent).ok_or_else(missing)?;
     let (key, node) = parent.entry(&slot.name).ok_or_else(missing)?;
     own_line(text, key)?;

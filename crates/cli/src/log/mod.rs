@@ -19,7 +19,7 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::failure::Failure;
+use crate::failure::CliResult;
 
 /// The prefix of all our log targets.
 const OURS: &str = "milepost";
@@ -70,7 +70,7 @@ pub(crate) struct Log {
 type Output = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// Starts the log, if enabled.
-pub(crate) fn begin(arguments: &LogArgs) -> Result<Option<Log>, Failure> {
+pub(crate) fn begin(arguments: &LogArgs) -> CliResult<Option<Log>> {
     let file = arguments.log_file.clone().or_else(|| variable(FILE).map(PathBuf::from));
     let format = format(arguments)?;
     let asked = arguments.log.clone().or_else(|| variable(FILTER));
@@ -98,8 +98,8 @@ pub(crate) fn begin(arguments: &LogArgs) -> Result<Option<Log>, Failure> {
         return Ok(None);
     }
     tracing_subscriber::registry().with(outputs).try_init().map_err(|error| {
-        let message = format!("there is already a log: {error}");
-        Problem::new(Code::Internal, message, "report this with the command")
+        let message = format!("the log was already started: {error}");
+        Problem::new(Code::Internal, message, "report this, including the command you ran")
     })?;
     Ok(Some(Log {
         #[cfg(feature = "otlp")]
@@ -116,7 +116,7 @@ fn format(arguments: &LogArgs) -> Result<Option<LogFormat>, Problem> {
     match (arguments.log_format, variable(FORMAT)) {
         (Some(format), _) => Ok(Some(format)),
         (None, Some(text)) => LogFormat::from_str(&text, false).map(Some).map_err(|_| {
-            let message = format!("{FORMAT} is not a log format");
+            let message = format!("{FORMAT} is not a valid log format");
             Problem::new(Code::InputInvalid, message, "write `human` or `json`")
         }),
         (None, None) => Ok(None),

@@ -43,7 +43,11 @@ pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
     };
     let wrong = |why: String| {
         let hint = "write it as http://localhost:4318, or unset it";
-        Problem::new(Code::InputInvalid, format!("{name} names no collector: {why}"), hint)
+        Problem::new(
+            Code::InputInvalid,
+            format!("{name} is not a valid collector address: {why}"),
+            hint,
+        )
     };
     let url = Url::parse(&endpoint).map_err(|error| wrong(error.to_string()))?;
     let sender = Sender::new(&url).map_err(|error| wrong(error.to_string()))?;

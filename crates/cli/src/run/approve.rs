@@ -1,5 +1,5 @@
 //! `milepost approve` and `milepost reject`: each question is shown before it is answered, and its
-//! form asked field by field on the terminal.
+//! form is filled in field by field on the terminal.
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 use super::args::ApprovalArgs;
 use super::{continue_run, follow};
 use crate::argument_values::{file_text, value};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::session::CliSession;
 use crate::terminal::Terminal;
 use crate::{terminal_user, tty};
 
-pub(crate) fn answer(args: &ApprovalArgs, approve: bool, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn answer(args: &ApprovalArgs, approve: bool, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     answer_as(&session, &session.user, args, approve, terminal)
 }
@@ -30,28 +30,26 @@ pub(crate) fn answer_as(
     args: &ApprovalArgs,
     approve: bool,
     terminal: &mut Terminal,
-) -> CommandResult {
+) -> CliResult {
     let mut before = follow::view(session, &args.run)?;
     let step = args.step.as_deref();
     let command = if approve { "approve" } else { "reject" };
     tty::set_retry_command(format!("milepost {command} {}", before.run_id));
     if let Some(child) = asking_child(&before, step, command)? {
         if !terminal.is_json() {
-            terminal.remark(format!("{}  waits for {child}, which asks:", before.run_id));
+            terminal.remark(format!("{}  is waiting for {child}, which asks:", before.run_id));
         }
         before = follow::view(session, &child)?;
     }
     let approval = Approval { session, call, args, approve };
-    let open: Vec<_> = own_questions(&before, step).map(|one| one.step.clone()).collect();
-    let one_by_one = open.len() > 1 && args.answer.is_none() && terminal_user::has_terminal();
-    if !one_by_one {
-        let view = approval.send(&before, step, terminal)?;
-        return continue_run(session, &view, before.seq, terminal);
+    let mut open: Vec<_> = own_questions(&before, step).map(|one| one.step.clone()).collect();
+    if open.len() < 2 || args.answer.is_some() || !terminal_user::has_terminal() {
+        open = vec![args.step.clone()];
     }
     let mut view = before.clone();
-    for step in open.iter().map(Option::as_deref) {
+    for (index, step) in open.iter().map(Option::as_deref).enumerate() {
         // The previous answer may have settled this question.
-        if own_questions(&view, step).next().is_some() {
+        if index == 0 || own_questions(&view, step).next().is_some() {
             view = approval.send(&view, step, terminal)?;
         }
     }
@@ -72,7 +70,7 @@ impl Approval<'_> {
         before: &RunView,
         step: Option<&str>,
         terminal: &mut Terminal,
-    ) -> Result<RunView, Failure> {
+    ) -> CliResult<RunView> {
         let Approval { session, call, args, approve } = *self;
         let asked: Vec<_> = own_questions(before, step).collect();
         if !terminal.is_json() {
@@ -99,7 +97,7 @@ impl Approval<'_> {
 }
 
 /// The value of `--answer`: JSON, or a file that contains it.
-fn form_answer(given: &str) -> Result<Value, Failure> {
+fn form_answer(given: &str) -> CliResult<Value> {
     match Path::new(given).is_file() {
         true => value(&file_text(given.as_ref(), OUTPUT_BYTES)?),
         false => value(given),
@@ -188,7 +186,7 @@ pub(super) fn fields(waiting: &WaitingView) -> Vec<FormField<'_>> {
         .collect()
 }
 
-/// Asks for every field; nothing if nobody can be asked.
+/// Asks for every field; `None` if there is nobody to ask.
 fn ask(waiting: &WaitingView, ask: impl Fn(&str) -> Option<String>) -> Option<Value> {
     let fields = fields(waiting);
     if fields.is_empty() {

@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::args::{DecideArgs, OutcomeChoice};
 use super::{continue_run, follow};
 use crate::argument_values::value;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CliError, CliResult};
 use crate::session::CliSession;
 use crate::terminal::Terminal;
 use crate::{terminal_user, tty};
 
 /// Records the outcome of a step; several steps are handled one after another.
-pub(crate) fn run(args: &DecideArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &DecideArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     tty::set_retry_command(format!("milepost decide {}", args.run));
     let output = args.output.as_deref().map(value).transpose()?;
@@ -79,7 +79,7 @@ fn ask(
     (run, step): &OpenStep,
     given: Option<Value>,
     terminal: &mut Terminal,
-) -> Result<(OutcomeChoice, Option<Value>), Failure> {
+) -> CliResult<(OutcomeChoice, Option<Value>)> {
     let is_shown = |one: &&WaitingView| {
         settle::is_meant(one.kind) && one.step.as_deref() == Some(step.as_str())
     };
@@ -87,7 +87,7 @@ fn ask(
         terminal.notice(follow::waiting_text(one));
     }
     let several = open_steps(view, None).len() > 1;
-    let missing = || Failure::from(no_outcome(run, several.then_some(step.as_str())));
+    let missing = || CliError::from(no_outcome(run, several.then_some(step.as_str())));
     let question = "What was the outcome? [h]appened, [d]id not happen, [g]ive up: ";
     let word = terminal_user::ask_line(question).ok_or_else(missing)?;
     let outcome = outcome(&word).ok_or_else(missing)?;
@@ -114,8 +114,8 @@ fn no_outcome(run: &str, step: Option<&str>) -> Problem {
     let step = step.map(|step| format!(" --step {step}")).unwrap_or_default();
     let line = format!("milepost decide {run}{step} --outcome");
     let hint = format!(
-        "find out what happened, then run `{line} happened --output '<JSON>'`, `{line} did-not-happen` or \
-         `{line} give-up`"
+        "find out what happened, then run `{line} happened --output '<JSON>'`, `{line} \
+         did-not-happen` or `{line} give-up`"
     );
     Problem::new(Code::ParamsInvalid, "no outcome given", hint).context("run_id", run)
 }

@@ -89,7 +89,7 @@ pub(super) fn log_line(event: &EventView) -> String {
         "run_created" => "started".to_owned(),
         "step_scheduled" => {
             let items = event.event.get("items").and_then(Value::as_array).map_or(0, Vec::len);
-            format!("{key}  runs over {}", count(items, "item"))
+            format!("{key}  loops over {}", count(items, "item"))
         }
         "attempt_succeeded" => match number(event, "duration_ms") {
             Some(took) => format!("{key}  response after {took} ms"),

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::approve;
 use super::event_text::{self, ActiveSteps};
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure, show_problem};
+use crate::failure::{CliResult, show_problem};
 use crate::limits;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, safe};
@@ -29,7 +29,7 @@ pub(super) fn follow(
     run: &str,
     mut after_seq: u64,
     terminal: &mut Terminal,
-) -> CommandResult {
+) -> CliResult {
     let mut active = ActiveSteps::default();
     loop {
         let (run_id, until_rest) = (run.to_owned(), true);
@@ -62,7 +62,7 @@ fn interrupted(
     run: &str,
     after_seq: u64,
     terminal: &mut Terminal,
-) -> CommandResult {
+) -> CliResult {
     session.release_runs(terminal)?;
     if terminal.is_json() {
         let run_id = run.to_owned();
@@ -75,22 +75,18 @@ fn interrupted(
     Ok(Exit::INTERRUPTED)
 }
 
-pub(super) fn view(session: &CliSession, run: &str) -> Result<RunView, Failure> {
+pub(super) fn view(session: &CliSession, run: &str) -> CliResult<RunView> {
     view_of(session, run, None)
 }
 
 /// A run, or one of its steps with the requests that were sent.
-pub(super) fn view_of(
-    session: &CliSession,
-    run: &str,
-    step: Option<&str>,
-) -> Result<RunView, Failure> {
+pub(super) fn view_of(session: &CliSession, run: &str, step: Option<&str>) -> CliResult<RunView> {
     let (run_id, step_id) = (Some(run.to_owned()), step.map(str::to_owned));
     let request = StatusRequest { run_id, step_id, ..StatusRequest::default() };
     match session.run::<GetRunStatus>(request)? {
         StatusResponse::Run(view) => Ok(*view),
         StatusResponse::Open { .. } => {
-            let message = "a run was asked for, and a list came back";
+            let message = "expected a run but got a list";
             Err(Problem::new(Code::Internal, message, "report this").into())
         }
     }
@@ -130,7 +126,7 @@ fn show_events(
 }
 
 /// Shows a run that ended or waits, and returns the exit code of the command.
-pub(super) fn finish(view: &RunView, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn finish(view: &RunView, terminal: &mut Terminal) -> CliResult {
     terminal.answer(view, |terminal| show_card(view, terminal))?;
     Ok(exit(view))
 }
@@ -251,8 +247,8 @@ pub(super) fn body_text(sent: &SentView) -> Option<String> {
     let whole = sent.body_bytes.map(|bytes| format!("{bytes} bytes"));
     match (&sent.body, whole) {
         (Some(body), None) => Some(format!("body {}", safe(body))),
-        (Some(body), Some(whole)) => Some(format!("body (the start of {whole}): {}", safe(body))),
-        (None, Some(whole)) => Some(format!("body of {whole}, not text")),
+        (Some(body), Some(whole)) => Some(format!("body (first part of {whole}): {}", safe(body))),
+        (None, Some(whole)) => Some(format!("body of {whole}, binary")),
         (None, None) => None,
     }
 }

@@ -11,14 +11,14 @@ use super::args::{LogsArgs, RunsArgs, RunsCommand};
 use super::event_text::{self, INTERRUPTED};
 use super::{follow, maintenance};
 use crate::exit::Exit;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::limits::FOLLOW_WAIT_S;
 use crate::session::CliSession;
 use crate::table;
 use crate::terminal::{Terminal, safe};
 
 /// `milepost runs`.
-pub(crate) fn run(args: &RunsArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &RunsArgs, terminal: &mut Terminal) -> CliResult {
     if let Some(RunsCommand::Purge(args)) = &args.command {
         return maintenance::purge(args, terminal);
     }
@@ -61,7 +61,7 @@ fn status(run: &ListedRun) -> String {
 }
 
 /// Reports that there are no runs at all, or none that match.
-fn no_runs(args: &RunsArgs, session: &CliSession, terminal: &mut Terminal) -> CommandResult {
+fn no_runs(args: &RunsArgs, session: &CliSession, terminal: &mut Terminal) -> CliResult {
     let all_workspaces = true;
     let any = session.run::<ListRuns>(Request { all_workspaces, ..Request::default() })?;
     if any.runs.is_empty() {
@@ -125,7 +125,7 @@ pub(super) fn show_requests(view: &RunView, terminal: &mut Terminal) {
 }
 
 /// `milepost logs`.
-pub(crate) fn logs(args: &LogsArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn logs(args: &LogsArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let mut after_seq = 0;
     loop {
@@ -166,7 +166,7 @@ struct InboxRun {
 }
 
 /// `milepost inbox`: what waits for a person, in every folder.
-pub(crate) fn inbox(terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn inbox(terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let status = Some(RunStatus::Waiting.name().to_owned());
     let all_workspaces = true;

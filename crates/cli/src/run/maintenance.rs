@@ -8,11 +8,11 @@ use milepost_ops::run::retention::{
 };
 
 use super::args::{BackupArgs, InputsCommand, PurgeArgs, RestoreRunsArgs};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::session::{CliSession, call};
 use crate::terminal::{Terminal, count};
 
-pub(super) fn purge(args: &PurgeArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn purge(args: &PurgeArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open_confirmed(args.yes, terminal)?;
     let report = session.run::<PurgeRuns>(PurgeRequest {
         older_than_s: args.older_than.as_deref().map(seconds).transpose()?,
@@ -34,15 +34,15 @@ pub(super) fn purge(args: &PurgeArgs, terminal: &mut Terminal) -> CommandResult 
     })
 }
 
-fn seconds(period: &str) -> Result<u64, Failure> {
+fn seconds(period: &str) -> CliResult<u64> {
     let parsed = Period::parse(period).ok_or_else(|| {
-        let message = format!("`{period}` is not a length of time");
+        let message = format!("`{period}` is not a valid duration");
         Problem::new(Code::ParamsInvalid, message, "write it as `30d` or `12h`")
     })?;
     Ok(parsed.0.as_secs())
 }
 
-pub(crate) fn forget(command: &InputsCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn forget(command: &InputsCommand, terminal: &mut Terminal) -> CliResult {
     let InputsCommand::Forget(args) = command;
     let session = CliSession::open_confirmed(args.yes, terminal)?;
     let (workflow_id, input_keys) = (args.workflow.clone(), args.input.clone());
@@ -55,13 +55,13 @@ pub(crate) fn forget(command: &InputsCommand, terminal: &mut Terminal) -> Comman
     })
 }
 
-pub(crate) fn backup(args: &BackupArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn backup(args: &BackupArgs, terminal: &mut Terminal) -> CliResult {
     let to = args.to.to_string_lossy().into_owned();
     let response = call::<BackupRuns>(BackupRequest { to }, terminal)?;
     terminal.answer(&response, |terminal| terminal.line(&response.path))
 }
 
-pub(crate) fn restore(args: &RestoreRunsArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn restore(args: &RestoreRunsArgs, terminal: &mut Terminal) -> CliResult {
     let from = args.from.to_string_lossy().into_owned();
     let response = call::<RestoreRuns>(RestoreRequest { from }, terminal)?;
     terminal.answer(&response, |terminal| {

@@ -27,7 +27,7 @@ use serde_json::{Map, Value};
 use self::args::{CancelArgs, DurabilityChoice, RunArgs, RunIdArgs, ShowRunArgs, SubmitArgs};
 use crate::argument_values::file_text;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CliError, CliResult};
 use crate::session::{CliSession, call};
 use crate::terminal::{Terminal, safe};
 use crate::{document, guide, wording, workflow};
@@ -40,13 +40,13 @@ pub(crate) use maintenance::{backup, forget, restore};
 pub(crate) use resume::run as resume;
 
 /// `milepost run`.
-pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CliResult {
     if args.detach {
         return detach(terminal);
     }
     let session = CliSession::open(terminal)?;
     let (manifest, inputs) = manifest_and_inputs(args)?;
-    let about = |failure: Failure| failure.about(&args.target);
+    let about = |failure: CliError| failure.about(&args.target);
     if args.dry_run {
         let request = Request { manifest, inputs, ..Request::default() };
         let rendered = session.run::<PreviewRequests>(request).map_err(about)?;
@@ -72,7 +72,7 @@ pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CommandResult {
 
 /// `milepost run --detach`: starts this command line again in a process of its own, which outlives
 /// this one and the terminal, and shows the run that it started as soon as it is on disk.
-fn detach(terminal: &mut Terminal) -> CommandResult {
+fn detach(terminal: &mut Terminal) -> CliResult {
     let mut command = Command::new(std::env::current_exe().map_err(|error| cannot_start(&error))?);
     // Only the process that starts the run may hold its secret inputs.
     command.args(std::env::args_os().skip(1).map(|word| match word.to_str() {
@@ -106,7 +106,7 @@ fn cannot_start(error: &io::Error) -> Problem {
 }
 
 /// The workflow to run and the values of its inputs.
-fn manifest_and_inputs(args: &RunArgs) -> Result<(Option<Value>, Map<String, Value>), Failure> {
+fn manifest_and_inputs(args: &RunArgs) -> CliResult<(Option<Value>, Map<String, Value>)> {
     // The declarations are needed only for inputs; the operation reads the text anyway.
     if args.given.is_empty()
         && let Some(text) = document::file_text(&args.target)
@@ -124,7 +124,7 @@ fn manifest_and_inputs(args: &RunArgs) -> Result<(Option<Value>, Map<String, Val
 }
 
 /// `milepost show`.
-pub(crate) fn show(args: &ShowRunArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn show(args: &ShowRunArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let view = follow::view_of(&session, &args.run, args.step.as_deref())?;
     terminal.answer(&view, |terminal| {
@@ -137,7 +137,7 @@ pub(crate) fn show(args: &ShowRunArgs, terminal: &mut Terminal) -> CommandResult
 }
 
 /// `milepost cancel`.
-pub(crate) fn cancel(args: &CancelArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn cancel(args: &CancelArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open_confirmed(args.yes, terminal)?;
     let mut view = follow::view(&session, &args.run)?;
     if !view.has_ended() {
@@ -151,14 +151,14 @@ pub(crate) fn cancel(args: &CancelArgs, terminal: &mut Terminal) -> CommandResul
 }
 
 /// `milepost pause`.
-pub(crate) fn pause(args: &RunIdArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn pause(args: &RunIdArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let view = session.run::<PauseRun>(PauseRequest { run_id: args.run.clone() })?;
     terminal.answer(&view, |terminal| follow::show_card(&view, terminal))
 }
 
 /// `milepost person set-pin`: the PIN is asked for only on the terminal.
-pub(crate) fn set_pin(terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn set_pin(terminal: &mut Terminal) -> CliResult {
     let response = call::<SetPin>(PinRequest {}, terminal)?;
     terminal.answer(&response, |terminal| {
         terminal.line("the PIN is set: runs that start from now on need it for decisions");
@@ -166,7 +166,7 @@ pub(crate) fn set_pin(terminal: &mut Terminal) -> CommandResult {
 }
 
 /// `milepost submit`.
-pub(crate) fn submit(args: &SubmitArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn submit(args: &SubmitArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let output = match &args.output {
         Some(file) => Some(Value::from(file_text(file, OUTPUT_BYTES)?)),
@@ -204,7 +204,7 @@ fn continue_run(
     view: &RunView,
     after: u64,
     terminal: &mut Terminal,
-) -> CommandResult {
+) -> CliResult {
     // Events caused by the answer are shown too, however quickly they arrived.
     let has_news = !terminal.is_json() && view.seq > after;
     let exit = match has_news || view.status == RunStatus::Running {

@@ -13,7 +13,7 @@ use serde_json::Map;
 use super::args::ResumeArgs;
 use super::{continue_run, follow};
 use crate::argument_values::{pair, value};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::limits;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
@@ -21,7 +21,7 @@ use crate::terminal_user::TerminalUser;
 use crate::tty;
 
 /// Shows the plan, asks before repeating a write, and follows the run.
-pub(crate) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open_confirmed(args.yes, terminal)?;
     let before = follow::view(&session, &args.run)?;
     tty::set_retry_command(format!("milepost resume {}", before.run_id));
@@ -59,25 +59,22 @@ fn show_waiting(run: &RunView, terminal: &mut Terminal) {
     follow::show_next(run.next.as_ref().filter(|_| !run.has_ended()), &[], terminal);
 }
 
-fn confirm(user: &TerminalUser, effect: &str) -> Result<(), Failure> {
+fn confirm(user: &TerminalUser, effect: &str) -> CliResult<()> {
     if user.ask(&format!("{effect}. Continue?")) == Some(true) {
         return Ok(());
     }
-    let hint = "add `--yes` if you want that";
+    let hint = "add `--yes` to confirm";
     Err(Problem::new(Code::ConfirmationRequired, effect, hint).into())
 }
 
 /// Asks before requests go to a different address or use different credentials than before.
-fn confirm_changes(user: &TerminalUser, changes: &[WorldChangeView]) -> Result<(), Failure> {
+fn confirm_changes(user: &TerminalUser, changes: &[WorldChangeView]) -> CliResult<()> {
     let is_risky = |change: &&WorldChangeView| {
         matches!(change.part, WorldPart::Address | WorldPart::Credentials)
             && change.before.is_some()
     };
     let risky: Vec<String> = changes.iter().filter(is_risky).map(change_text).collect();
-    match risky.is_empty() {
-        true => Ok(()),
-        false => confirm(user, &risky.join("; ")),
-    }
+    if risky.is_empty() { Ok(()) } else { confirm(user, &risky.join("; ")) }
 }
 
 /// `address of shop: https://a.example -> https://b.example`.
@@ -92,7 +89,7 @@ fn change_text(change: &WorldChangeView) -> String {
     format!("{} of {}: {before} -> {after}", change.part.name(), safe(&change.name))
 }
 
-fn request(args: &ResumeArgs, run: &str) -> Result<Request, Failure> {
+fn request(args: &ResumeArgs, run: &str) -> CliResult<Request> {
     let mut overrides = Map::new();
     for given in &args.overrides {
         let (step, text) = pair(given, Code::ParamsInvalid, "--set step=json")?;
@@ -103,7 +100,7 @@ fn request(args: &ResumeArgs, run: &str) -> Result<Request, Failure> {
         const EXAMPLE: &str = "http_calls=100";
         let (name, text) = pair(given, Code::ParamsInvalid, EXAMPLE)?;
         let limit = text.parse().map_err(|_| {
-            let message = format!("`{text}` is not a number of {name}");
+            let message = format!("`{text}` is not a valid number of {name}");
             Problem::new(Code::ParamsInvalid, message, format!("write it as `--budget {EXAMPLE}`"))
         })?;
         budget.insert(name.to_owned(), limit);

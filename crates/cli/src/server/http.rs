@@ -21,7 +21,7 @@ use url::Url;
 use super::args::ServeArgs;
 use super::stdio;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 use crate::{environment, limits};
 
@@ -30,7 +30,7 @@ const TOKEN: &str = "MILEPOST_TOKEN";
 /// The default port of an address without one.
 const PORT: u16 = 6453;
 
-pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CliResult {
     let options = stdio::options(&args.shown)?;
     let address = address(args)?;
     let threads = LazyRuntime::new(limits::SERVER_WORKERS);
@@ -81,14 +81,14 @@ enum Proof<'a> {
     Issuer(&'a str),
 }
 
-fn proof(args: &ServeArgs) -> Result<Proof<'_>, Failure> {
+fn proof(args: &ServeArgs) -> CliResult<Proof<'_>> {
     match &args.oauth_issuer {
         Some(issuer) => Ok(Proof::Issuer(issuer)),
         None => token(args).map(Proof::Token),
     }
 }
 
-fn access(args: &ServeArgs, proof: &Proof<'_>, url: &str) -> Result<HttpAccess, Failure> {
+fn access(args: &ServeArgs, proof: &Proof<'_>, url: &str) -> CliResult<HttpAccess> {
     let issuer = match proof {
         Proof::Token(token) => return Ok(HttpAccess::Token(token.secret.clone())),
         Proof::Issuer(issuer) => issuer,
@@ -143,7 +143,7 @@ fn guard(args: &ServeArgs, address: SocketAddr, access: HttpAccess) -> Result<Gu
 }
 
 /// The token: from a file, the environment, or the data directory.
-fn token(args: &ServeArgs) -> Result<HttpToken, Failure> {
+fn token(args: &ServeArgs) -> CliResult<HttpToken> {
     let found = match (&args.token_file, std::env::var(TOKEN)) {
         (Some(path), _) => HttpToken::read(path),
         (None, Ok(text)) => {
@@ -159,7 +159,7 @@ fn token(args: &ServeArgs) -> Result<HttpToken, Failure> {
     found.map_err(|error| match error {
         TokenError::File(error) => error.into(),
         TokenError::NoRandomness => {
-            let hint = "give the token yourself with --token-file";
+            let hint = "provide a token with --token-file";
             Problem::new(Code::Internal, error.to_string(), hint).into()
         }
         TokenError::TooShort { .. } | TokenError::NoHeader { .. } => {
@@ -171,7 +171,7 @@ fn token(args: &ServeArgs) -> Result<HttpToken, Failure> {
 }
 
 /// Prints the address of the server and, once, a new token.
-fn tell(url: &str, proof: &Proof<'_>, terminal: &mut Terminal) -> Result<(), Failure> {
+fn tell(url: &str, proof: &Proof<'_>, terminal: &mut Terminal) -> CliResult<()> {
     let (key, from) = match proof {
         Proof::Token(token) => ("token_file", token.path.display().to_string()),
         Proof::Issuer(issuer) => ("issuer", (*issuer).to_owned()),
@@ -182,8 +182,8 @@ fn tell(url: &str, proof: &Proof<'_>, terminal: &mut Terminal) -> Result<(), Fai
             terminal.remark(format!("token: {}", token.secret.reveal()));
             terminal.remark(format!("shown only once; stored in {from}"));
         }
-        Proof::Token(_) => terminal.remark(format!("token: as in {from}")),
-        Proof::Issuer(_) => terminal.remark(format!("tokens: those of {from}")),
+        Proof::Token(_) => terminal.remark(format!("token: see {from}")),
+        Proof::Issuer(_) => terminal.remark(format!("tokens: issued by {from}")),
     }
     terminal.check_output()
 }
@@ -203,7 +203,7 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> Problem {
 
 /// Completes when a signal asks the process to stop.
 #[cfg(unix)]
-pub(crate) fn stopped() -> Result<impl Future<Output = ()>, Failure> {
+pub(crate) fn stopped() -> CliResult<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
@@ -218,7 +218,7 @@ pub(crate) fn stopped() -> Result<impl Future<Output = ()>, Failure> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn stopped() -> Result<impl Future<Output = ()>, Failure> {
+pub(crate) fn stopped() -> CliResult<impl Future<Output = ()>> {
     Ok(async {
         // Without signal handling, only the system can end the process.
         if tokio::signal::ctrl_c().await.is_err() {

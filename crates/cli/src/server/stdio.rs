@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 
 use super::args::{McpArgs, McpCommand, McpErrors, McpNames, McpSurface, McpSurfaceArgs, McpTools};
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 use crate::wording::CommandLine;
 use crate::{environment, install, limits};
 
-pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CliResult {
     match &args.command {
         Some(McpCommand::Budget) => return budget(args, terminal),
         Some(McpCommand::Install(args)) => return install::run(args, terminal),
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
     })?;
     let stdout = raw_stdout().map_err(|error| {
         let message = format!("cannot write to standard output: {error}");
-        Problem::new(Code::StorageFailed, message, "start the server with an open output")
+        Problem::new(Code::StorageFailed, message, "start the server with standard output open")
     })?;
     let server = server(style(shown, options.surface))?;
     let runtime = LazyRuntime::new(limits::SERVER_WORKERS);
@@ -50,12 +50,12 @@ pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
 }
 
 /// Creates the server of this process, with its operations.
-pub(crate) fn server(style: ToolStyle) -> Result<WorkflowServer, Failure> {
+pub(crate) fn server(style: ToolStyle) -> CliResult<WorkflowServer> {
     Ok(WorkflowServer::new(environment::operations()?, style, Box::new(io::stderr())))
 }
 
 /// Shows what the list of tools costs a model, in bytes and approximate tokens.
-fn budget(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
+fn budget(args: &McpArgs, terminal: &mut Terminal) -> CliResult {
     let server = server(style(&args.shown, surface(&args.shown)))?;
     let instructions = server.instructions().len();
     let sizes = server
@@ -76,10 +76,10 @@ fn budget(args: &McpArgs, terminal: &mut Terminal) -> CommandResult {
 
 pub(crate) fn no_threads(error: &io::Error) -> Problem {
     let message = format!("cannot start the server's threads: {error}");
-    Problem::new(Code::Internal, message, "check how many threads this user may have")
+    Problem::new(Code::Internal, message, "check this user's thread limit")
 }
 
-pub(crate) fn options(shown: &McpSurfaceArgs) -> Result<SessionOptions, Failure> {
+pub(crate) fn options(shown: &McpSurfaceArgs) -> CliResult<SessionOptions> {
     let protocol = shown.protocol.as_deref().map(revision).transpose()?;
     Ok(SessionOptions { surface: surface(shown), protocol })
 }
@@ -123,7 +123,7 @@ struct OrphanThread {
 }
 
 impl OrphanThread {
-    fn start(server: WorkflowServer, runtime: LazyRuntime) -> Result<OrphanThread, Failure> {
+    fn start(server: WorkflowServer, runtime: LazyRuntime) -> CliResult<OrphanThread> {
         let (open, closed) = mpsc::channel();
         let thread = thread::Builder::new().name("orphaned-runs".to_owned()).spawn(move || {
             while !server.operations().has_runs() {

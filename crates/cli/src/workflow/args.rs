@@ -36,7 +36,7 @@ pub(crate) enum WorkflowCommand {
     New(NewArgs),
     /// Check a document and save it to the library
     #[command(after_help = "Example: milepost workflow save refund.yaml --overwrite\n\
-        Exit codes: 0 saved, 3 not valid, 7 it exists already, or in another version")]
+        Exit codes: 0 saved, 3 not valid, 7 it already exists, or in another version")]
     Save(SaveArgs),
     /// Change the id of a workflow, in its text and its file name
     #[command(after_help = "Example: milepost workflow rename refund refund-order\n\

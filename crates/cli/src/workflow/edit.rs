@@ -1,4 +1,4 @@
-//! Changes of workflows, and their history: `milepost workflow save`, `rename`, `delete`,
+//! Changes to workflows, and their history: `milepost workflow save`, `rename`, `delete`,
 //! `versions`, `diff` and `restore`.
 
 use std::path::Path;
@@ -19,11 +19,11 @@ use super::args::{
     DeleteArgs, RenameArgs, RestoreWorkflowArgs, SaveArgs, VersionsArgs, WorkflowDiffArgs,
 };
 use crate::argument_values::stdin_bytes;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::session::{CliSession, call};
 use crate::terminal::{Terminal, count, safe};
 
-pub(super) fn save(args: &SaveArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn save(args: &SaveArgs, terminal: &mut Terminal) -> CliResult {
     let (bytes, format) = if args.file == "-" {
         (stdin_bytes(DOCUMENT_BYTES)?, None)
     } else {
@@ -70,7 +70,7 @@ fn show_saved(response: &save::Response, terminal: &mut Terminal) {
     }
 }
 
-pub(super) fn rename(args: &RenameArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn rename(args: &RenameArgs, terminal: &mut Terminal) -> CliResult {
     let request = rename::Request {
         workflow_id: args.id.clone(),
         new_id: args.new_id.clone(),
@@ -85,7 +85,7 @@ pub(super) fn rename(args: &RenameArgs, terminal: &mut Terminal) -> CommandResul
     })
 }
 
-pub(super) fn delete(args: &DeleteArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn delete(args: &DeleteArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open_confirmed(args.yes, terminal)?;
     let response = session.run::<DeleteWorkflow>(delete::Request {
         workflow_id: args.id.clone(),
@@ -103,7 +103,7 @@ pub(super) fn delete(args: &DeleteArgs, terminal: &mut Terminal) -> CommandResul
     })
 }
 
-pub(super) fn versions(args: &VersionsArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn versions(args: &VersionsArgs, terminal: &mut Terminal) -> CliResult {
     let request = versions::Request { workflow_id: args.id.clone(), limit: args.limit };
     let response = call::<ListVersions>(request, terminal)?;
     terminal.answer(&response, |terminal| {
@@ -132,7 +132,7 @@ fn version_row(item: &VersionItem) -> Vec<String> {
     vec![short(&item.version).to_owned(), when, item.operation.clone(), note]
 }
 
-pub(super) fn diff(args: &WorkflowDiffArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn diff(args: &WorkflowDiffArgs, terminal: &mut Terminal) -> CliResult {
     let (from, to) = (args.from.clone(), args.to.clone());
     let request = diff::Request { workflow_id: args.id.clone(), from, to };
     let response = call::<DiffVersions>(request, terminal)?;
@@ -157,7 +157,7 @@ fn style(line: &str) -> Style {
     }
 }
 
-pub(super) fn restore(args: &RestoreWorkflowArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn restore(args: &RestoreWorkflowArgs, terminal: &mut Terminal) -> CliResult {
     let request = restore::Request {
         workflow_id: args.id.clone(),
         version: args.version.clone(),
@@ -172,7 +172,7 @@ pub(super) fn restore(args: &RestoreWorkflowArgs, terminal: &mut Terminal) -> Co
             terminal.remark(format!("warning[{}]: line {line}: {message}", violation.rule));
         }
         if !response.valid {
-            terminal.remark("warning: it cannot be used as it is");
+            terminal.remark("warning: the restored workflow is not valid");
             terminal.remark(format!("next: milepost workflow validate {}", safe(&response.path)));
         }
         if let Some(previous) = response.previous_version.as_deref().map(short) {

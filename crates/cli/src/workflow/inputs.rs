@@ -8,11 +8,11 @@ use super::args::WorkflowInputsArgs;
 use crate::command::lists::{plain, show_choices};
 use crate::document;
 use crate::exit::Exit;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, safe};
 use crate::wording;
 
-pub(super) fn run(args: &WorkflowInputsArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn run(args: &WorkflowInputsArgs, terminal: &mut Terminal) -> CliResult {
     let loaded = document::load(&args.target)?;
     let workflow = loaded.valid_workflow(terminal)?;
     let session = loaded.open_session(workflow, terminal)?;
@@ -47,7 +47,7 @@ fn notes(notes: &[String], terminal: &mut Terminal) {
 
 fn show(response: &Response, terminal: &mut Terminal) {
     if response.inputs.is_empty() {
-        terminal.line("it has no inputs");
+        terminal.line("the workflow has no inputs");
     } else {
         let headings = ["input", "type", "value", "status", "about"];
         terminal.table(&headings, response.inputs.iter().map(row));

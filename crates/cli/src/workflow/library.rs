@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::environment;
 use crate::exit::Exit;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::session::CliSession;
 use crate::terminal::{Terminal, count, safe};
 
-pub(super) fn list(terminal: &mut Terminal) -> CommandResult {
+pub(super) fn list(terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let mut response = session.run::<ListWorkflows>(Request::default())?;
     if terminal.is_json() {
@@ -48,7 +48,7 @@ fn row(item: &WorkflowItem) -> Vec<String> {
     ]
 }
 
-pub(super) fn sources(terminal: &mut Terminal) -> CommandResult {
+pub(super) fn sources(terminal: &mut Terminal) -> CliResult {
     let library = Library::open(environment::locations()?);
     let listing = library.listing(environment::world())?;
     let sources = &listing.sources;
@@ -60,7 +60,7 @@ pub(super) fn sources(terminal: &mut Terminal) -> CommandResult {
         for report in sources {
             for (id, by) in &report.shadowed {
                 let (from, by) = (report.kind.name(), by.name());
-                terminal.line(format!("`{id}` of {from} is shadowed by {by}"));
+                terminal.line(format!("`{id}` in {from} is shadowed by {by}"));
             }
             if report.cut {
                 let path = report.path.as_ref().map(|path| path.display().to_string());

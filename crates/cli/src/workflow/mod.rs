@@ -4,15 +4,15 @@ pub(crate) mod args;
 mod edit;
 mod inputs;
 mod library;
-mod new;
 pub(crate) mod plan;
+mod scaffold;
 mod validate;
 
 use self::args::WorkflowCommand;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
-pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> CommandResult {
+pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> CliResult {
     match command {
         WorkflowCommand::Validate(args) => validate::run(args, terminal),
         WorkflowCommand::Show(args) => plan::show(args, terminal),
@@ -21,7 +21,7 @@ pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> Command
         WorkflowCommand::Inputs(args) => inputs::run(args, terminal),
         WorkflowCommand::Plan(args) => plan::run(args, terminal),
         WorkflowCommand::Graph(args) => plan::graph(args, terminal),
-        WorkflowCommand::New(args) => new::run(args, terminal),
+        WorkflowCommand::New(args) => scaffold::run(args, terminal),
         WorkflowCommand::Save(args) => edit::save(args, terminal),
         WorkflowCommand::Rename(args) => edit::rename(args, terminal),
         WorkflowCommand::Delete(args) => edit::delete(args, terminal),

@@ -12,10 +12,10 @@ use super::args::{GraphArgs, PlanArgs, TargetArgs};
 use crate::command::lists::plain;
 use crate::command::request_text;
 use crate::document;
-use crate::failure::CommandResult;
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, count, safe};
 
-pub(super) fn show(args: &TargetArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn show(args: &TargetArgs, terminal: &mut Terminal) -> CliResult {
     let loaded = document::load(&args.target)?;
     let workflow = loaded.valid_workflow(terminal)?;
     let name = &loaded.name;
@@ -39,7 +39,7 @@ pub(super) fn show(args: &TargetArgs, terminal: &mut Terminal) -> CommandResult 
     })
 }
 
-pub(super) fn graph(args: &GraphArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn graph(args: &GraphArgs, terminal: &mut Terminal) -> CliResult {
     let loaded = document::load(&args.target)?;
     let graph = Plan::of(loaded.valid_workflow(terminal)?).graph();
     let (form, drawing) = if args.form.svg {
@@ -79,7 +79,7 @@ fn as_json(name: &str, document: &Document, workflow: &Workflow) -> Value {
     })
 }
 
-pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> CliResult {
     let loaded = document::load(&args.target)?;
     let workflow = loaded.valid_workflow(terminal)?;
     let session = loaded.open_session(workflow, terminal)?;

@@ -17,11 +17,11 @@ use crate::diagnostics;
 use crate::document::{self, LoadedDocument};
 use crate::environment;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, count, safe, wrap_words};
 use crate::wording;
 
-pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> CliResult {
     let mut exit = Exit::DONE;
     let mut files = Vec::new();
     let (mut valid, mut invalid, mut all_fixed) = (0, 0, 0);
@@ -89,7 +89,7 @@ fn worse(one: Exit, other: Exit) -> Exit {
 }
 
 /// Applies certain fixes and writes the result once.
-fn fix(loaded: &mut LoadedDocument, terminal: &mut Terminal) -> Result<usize, Failure> {
+fn fix(loaded: &mut LoadedDocument, terminal: &mut Terminal) -> CliResult<usize> {
     let Some(mended) = mend::mended(&loaded.document, environment::world()) else { return Ok(0) };
     match (&loaded.versioned, &loaded.file) {
         (Some(id), _) => mend::write(&environment::writer(None)?, id, &loaded.document, &mended)?,
@@ -148,7 +148,8 @@ fn verdict(loaded: &LoadedDocument, fixed: usize, args: &ValidateArgs) -> String
     let mut words = Vec::new();
     match &document.workflow {
         Some(_) if errors > 0 => words.push(format!(
-            "not valid: {} in validation criteria; the guide can be followed, but not checked there",
+            "not valid: {} in validation criteria; the guide can be followed, but those \
+             steps cannot be checked",
             count(errors, "error")
         )),
         Some(workflow) => {

@@ -363,7 +363,7 @@ fn a_catalog_is_shown() {
             https://api.shop.test/v1
             7 operations, 7 commands, 1 provider
             --- 0
-            note: catalog `shop` exists already
+            note: catalog `shop` already exists
             next: milepost catalog import shop.yaml --overwrite
         "]],
     );
@@ -624,7 +624,7 @@ fn one_scheme_of_several_is_named() {
     place.shows(
         "catalog auth open",
         &expect![[r"
-            the document declares no security scheme: none is needed
+            the document declares no security scheme: no authentication is needed
             --- 0
         "]],
     );

@@ -318,7 +318,7 @@ fn all_wrong_arguments_are_reported_together() {
         "run shop orders:get -p order_id",
         &expect![[r"
             --- 2
-            error[ARGUMENTS_INVALID]: `order_id` is not a name and a value
+            error[ARGUMENTS_INVALID]: `order_id` is not of the form `name=value`
             hint: write it as `name=value`
             more: milepost docs ARGUMENTS_INVALID
         "]],
@@ -343,7 +343,7 @@ fn unknown_arguments_are_reported() {
         &expect![[r"
             --- 2
             error[ARGUMENTS_INVALID]: `--with` is not a JSON object
-            hint: give one JSON object, or a file that holds one
+            hint: pass a JSON object, or a file that contains one
             more: milepost docs ARGUMENTS_INVALID
         "]],
     );

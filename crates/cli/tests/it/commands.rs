@@ -180,7 +180,7 @@ fn list_shows_valid_workflows_and_reports_the_rest() {
 fn sources_show_which_directory_wins() {
     let place = Place::with(&[("one/sound.yaml", SOUND), ("two/sound.yaml", SOUND)]);
     let ran = in_library(&place, "sources").ends(0).quiet();
-    assert!(ran.out.contains("`sound` of path is shadowed by path\n"), "{}", ran.out);
+    assert!(ran.out.contains("`sound` in path is shadowed by path\n"), "{}", ran.out);
     let sources = in_library(&place, "sources --json").ends(0).quiet().json();
     let rows: Vec<(&str, u64, bool)> = sources["sources"]
         .as_array()

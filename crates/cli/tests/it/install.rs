@@ -513,8 +513,8 @@ fn output_for_people() {
         "--- FILE\n+++ FILE\n@@ mcpServers.mine @@\n\
          +{\n+  \"mcpServers\": {\n+    \"mine\": {\n+      \"command\": \"BINARY\",\n\
          +      \"args\": [\"mcp\"]\n+    }\n+  }\n+}\n\
-         note: the entry has the path of the program on this machine: put `milepost` on the `PATH` to \
-         share the file\n\
+         note: the entry contains the path of the program on this machine: put `milepost` on the \
+         `PATH` to share the file\n\
          next: restart Cursor; its settings list the server under MCP, where it can be turned on\n\
          undo: milepost mcp install cursor --scope project --name mine --uninstall\n"
     );

@@ -51,7 +51,7 @@ fn leaving_a_question_decides_nothing() {
     let run = start(&place, "asks.yaml", 4);
     for word in ["approve", "reject"] {
         let told =
-            format!("interrupted: nothing was decided; come back with: milepost {word} {run}");
+            format!("interrupted: nothing was decided; to decide later: milepost {word} {run}");
         left(&place, &format!("{word} {run}"), &[], &told);
     }
     let view = place.run(["show", &run, "--json"]).ends(0).json();
@@ -59,7 +59,7 @@ fn leaving_a_question_decides_nothing() {
     let strict = start(&place, "strict.yaml", 5);
     place.run(["submit", &strict, "look", "asks.yaml"]);
     let told =
-        format!("interrupted: nothing was decided; come back with: milepost decide {strict}");
+        format!("interrupted: nothing was decided; to decide later: milepost decide {strict}");
     left(&place, &format!("decide {strict}"), &[], &told);
 }
 
@@ -70,7 +70,7 @@ fn leaving_the_pin_prompt_decides_nothing() {
     left(&place, "person set-pin", &[PIN], changed);
     at_terminal(&place, "person set-pin", &[PIN, PIN]).ends(0);
     let run = start(&place, "asks.yaml", 4);
-    let told = format!("interrupted: nothing was decided; come back with: milepost approve {run}");
+    let told = format!("interrupted: nothing was decided; to decide later: milepost approve {run}");
     left(&place, &format!("approve {run}"), &[], &told);
     let view = place.run(["show", &run, "--json"]).ends(0).json();
     assert_eq!(view["waiting"][0]["kind"], "approval", "{view}");

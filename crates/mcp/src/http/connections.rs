@@ -1,5 +1,5 @@
-//! Connections: how many there are, how long they may be silent, and how they end. The end of a
-//! server has two steps: nothing new, then nothing at all.
+//! Connections: how many there are, how long they may be idle, and how they end. Shutdown has two
+//! phases: first nothing new begins, then everything is cut off.
 
 use std::future::Future;
 use std::pin::pin;

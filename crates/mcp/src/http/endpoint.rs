@@ -110,7 +110,8 @@ impl<S: ServerHandler> Endpoint<S> {
         answered.unwrap_or_else(|refused| refused.response(Id::NULL))
     }
 
-    /// A stream for what the server says unasked, the end of a session, or what is no method here.
+    /// Opens a stream for messages that the server sends on its own, ends a session, or rejects an
+    /// unsupported method.
     async fn stream(&self, head: Parts) -> Result<Response, HttpError> {
         let session = self.session(&head)?.filter(|_| head.method == Method::GET);
         let response = self.hand_on(head, Vec::new(), Id::NULL).await;
@@ -162,8 +163,8 @@ impl<S: ServerHandler> Endpoint<S> {
         Ok(self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await)
     }
 
-    /// One stream with the answer to every request of a batch, which only 2025-03-26 has: `rmcp`
-    /// takes messages one at a time.
+    /// Answers a batch with one stream that carries the answer to each of its requests. Only
+    /// 2025-03-26 has batches, and `rmcp` takes messages one at a time.
     async fn batch(&self, head: Parts, messages: &[RpcMessage<'_>]) -> Result<Response, HttpError> {
         let revision = self.session(&head)?.map(|session| session.revision());
         if !revision.is_some_and(Revision::has_batches) {
@@ -175,11 +176,11 @@ impl<S: ServerHandler> Endpoint<S> {
         Ok(if answers.is_empty() { reply::accepted() } else { reply::together(answers) })
     }
 
-    /// The answer to one message of a batch, if it wants one.
+    /// The answer to one message of a batch, if it expects one.
     async fn member(&self, head: Parts, message: &RpcMessage<'_>) -> Option<Response> {
         match message {
             RpcMessage::Notification(text) | RpcMessage::Response(text) => {
-                // What is wrong with it is told to nobody.
+                // Errors in a notification are not reported.
                 drop(self.told(head, text).await);
                 None
             }
@@ -237,7 +238,7 @@ impl<S: ServerHandler> Endpoint<S> {
         params: JsonObject,
     ) -> Result<Response, HttpError> {
         if self.sessions.count() >= self.limits.sessions {
-            let fault = RpcError::over_limit("there are too many sessions", self.limits.sessions);
+            let fault = RpcError::over_limit("too many sessions are open", self.limits.sessions);
             return Err(HttpError::unavailable(fault));
         }
         let wanted = params.get("protocolVersion").cloned();
@@ -349,7 +350,7 @@ impl<S: ServerHandler> Endpoint<S> {
         // Another user's session looks like one that does not exist.
         let session = session.filter(|session| session.is_of(head.extensions.get()));
         session.map(Some).ok_or_else(|| {
-            let details = "the session is not known, or has ended; send initialize again";
+            let details = "the session is unknown or has ended; send initialize again";
             let data = json!({ "details": details });
             let fault = RpcError::new(SERVER_ERROR, "Session not found", data);
             HttpError { status: StatusCode::NOT_FOUND, fault }

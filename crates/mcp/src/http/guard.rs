@@ -84,18 +84,18 @@ struct Origin {
 /// Why a request is not admitted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AccessRefusal {
-    #[error("the Host header names no host of this server")]
+    #[error("the Host header does not name this server")]
     Host,
-    #[error("pages of this origin may not ask")]
+    #[error("requests from this origin are not allowed")]
     Origin,
-    #[error("there is no token")]
+    #[error("the request has no token")]
     NoToken,
-    #[error("this is not the token of this server")]
+    #[error("the token is not valid for this server")]
     WrongToken,
     /// The authorization server's token was rejected, and why.
     #[error(transparent)]
     Token(#[from] TokenFault),
-    /// Nobody can say whether a token is good: the keys are not to be had.
+    /// The token cannot be checked because the keys are unavailable.
     #[error(transparent)]
     Unknown(#[from] OAuthError),
 }
@@ -312,10 +312,10 @@ impl AccessRefusal {
 
     pub(super) fn fault(&self) -> RpcError {
         let action = match self {
-            AccessRefusal::Host => "call the server by its own name, or start it with --allow-host",
+            AccessRefusal::Host => "use the server's own host name, or start it with --allow-host",
             AccessRefusal::Origin => "start the server with --allow-origin if the page is yours",
             AccessRefusal::NoToken | AccessRefusal::WrongToken => {
-                "send `Authorization: Bearer` and the token that the server keeps"
+                "send `Authorization: Bearer` with the server's token"
             }
             AccessRefusal::Token(_) => "get a token from the issuer for this resource",
             AccessRefusal::Unknown(_) => {

@@ -1,7 +1,8 @@
-//! Access tokens of an authorization server: whether one is for us, and whose it is. Pure.
+//! Access tokens of an authorization server: whether a token is for this server, and whose it is.
+//! Pure.
 //!
-//! RS256 and ES256, signed by a key of the server's key set. What a token says of its own
-//! algorithm is believed only where the key is one of that kind.
+//! Tokens are signed with RS256 or ES256 by a key of the key set. The algorithm that a token names
+//! is trusted only if it matches the type of the key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -44,22 +45,22 @@ pub(super) struct ExpectedClaims<'a> {
 pub(super) enum TokenFault {
     #[error("this is not a signed token")]
     Malformed,
-    #[error("the token is signed in a way that is not taken; RS256 and ES256 are")]
+    #[error("the token's signature algorithm is not supported; use RS256 or ES256")]
     Algorithm,
     /// The key set may be outdated.
     #[error("the token is signed with a key that its issuer does not publish")]
     UnknownKey,
-    #[error("the signature of the token is wrong")]
+    #[error("the token's signature is invalid")]
     Signature,
-    #[error("the token is of another issuer")]
+    #[error("the token is from another issuer")]
     Issuer,
     #[error("the token is for another resource")]
     Audience,
     #[error("the token has expired")]
     Expired,
-    #[error("the token is not good yet")]
+    #[error("the token is not valid yet")]
     NotYet,
-    #[error("the token does not say whose it is")]
+    #[error("the token has no subject")]
     NoSubject,
 }
 
@@ -167,7 +168,7 @@ fn is_signed(
     text: &[u8],
     signature: &[u8],
 ) -> Result<(), TokenFault> {
-    // What is in `crit` has to be understood, and is not.
+    // Every extension in `crit` must be understood, and none is supported.
     if !matches!(header.alg.as_str(), "RS256" | "ES256") || header.crit.is_some() {
         return Err(TokenFault::Algorithm);
     }
@@ -208,7 +209,7 @@ fn is_for_us(claims: &Claims, expected: ExpectedClaims<'_>) -> Result<(), TokenF
 }
 
 /// Converts a timestamp to whole seconds; an invalid one counts as long past.
-#[expect(clippy::cast_sign_loss, reason = "what is below zero becomes zero")]
+#[expect(clippy::cast_sign_loss, reason = "negative values saturate to zero")]
 fn seconds(at: f64) -> u64 {
     (at as u64).min(u64::MAX - limits::CLOCK_LEEWAY_S)
 }

@@ -51,8 +51,8 @@ pub struct HttpSettings {
     pub guard: Guard,
     /// Which revisions are accepted in handshakes.
     pub options: SessionOptions,
-    /// What is behind the handler, where that is our own: it tells how runs stand, and answers the
-    /// methods of the tasks of 2025-11-25 as custom requests.
+    /// The server behind the handler, if it is our own: it reports the state of runs, and answers
+    /// the task methods of 2025-11-25 as custom requests.
     pub server: Option<WorkflowServer>,
     pub limits: HttpLimits,
 }
@@ -87,9 +87,9 @@ impl Default for HttpLimits {
     }
 }
 
-/// Serves handlers that the factory makes, one for each session and each request that stands alone,
-/// until `stop` is done. Requests that are under way then are answered before it returns; whatever
-/// takes longer than it may is answered with a fault.
+/// Serves handlers that the factory creates, one for each session and each stateless request, until
+/// `stop` completes. Requests in flight are answered before this returns; those that exceed the
+/// grace period are answered with an error.
 pub async fn serve<S, F>(
     listener: TcpListener,
     settings: HttpSettings,

@@ -37,18 +37,18 @@ pub enum KeySource {
 pub enum OAuthError {
     /// The issuer's URL is not one that can be trusted.
     #[error(
-        "`{0}` is not a valid issuer: an https URL without query and fragment, or http on this \
-         machine"
+        "`{0}` is not a valid issuer: use an https URL without a query or fragment, or http on \
+         this machine"
     )]
     Issuer(String),
     /// The resource is not one that a client could request a token for.
     #[error(
-        "`{0}` is not a valid resource: the URL of this server as clients know it, without a \
+        "`{0}` is not a valid resource: use the URL of this server as clients know it, without a \
          fragment"
     )]
     Resource(String),
     /// The keys cannot be fetched.
-    #[error("the keys of the issuer cannot be fetched")]
+    #[error("cannot fetch the issuer's keys")]
     Fetch(#[source] Box<SendError>),
     /// A fetched or given document is invalid.
     #[error("{0}")]
@@ -208,12 +208,12 @@ impl ResourceServer {
             }
         }
         let metadata: Value = serde_json::from_slice(&metadata?)
-            .map_err(|_| OAuthError::Document("the metadata of the issuer is not valid JSON"))?;
+            .map_err(|_| OAuthError::Document("the issuer's metadata is not valid JSON"))?;
         if metadata["issuer"] != self.issuer.as_str() {
-            return Err(OAuthError::Document("the metadata of the issuer is of another one"));
+            return Err(OAuthError::Document("the issuer's metadata names a different issuer"));
         }
         let url = metadata["jwks_uri"].as_str().and_then(|text| Url::parse(text).ok());
-        url.ok_or(OAuthError::Document("the metadata of the issuer names no keys"))
+        url.ok_or(OAuthError::Document("the issuer's metadata has no `jwks_uri`"))
     }
 
     async fn document(&self, url: Url) -> Result<Vec<u8>, OAuthError> {
@@ -227,7 +227,7 @@ impl ResourceServer {
         let answer = answer.map_err(|error| OAuthError::Fetch(Box::new(error)))?;
         match answer.status {
             200 => Ok(answer.body.to_vec()),
-            _ => Err(OAuthError::Document("the issuer answers with an error")),
+            _ => Err(OAuthError::Document("the issuer returned an error")),
         }
     }
 }
@@ -235,7 +235,7 @@ impl ResourceServer {
 fn key_set(text: &[u8]) -> Result<Keys, OAuthError> {
     let keys = Keys::parse(text).ok_or(OAuthError::Document("this is not a JSON Web Key Set"))?;
     match keys.is_empty() {
-        true => Err(OAuthError::Document("the key set has no key for RS256 or ES256")),
+        true => Err(OAuthError::Document("the key set has no RS256 or ES256 key")),
         false => Ok(keys),
     }
 }

@@ -100,7 +100,7 @@ fn route(path: &str) -> &'static str {
     milepost_metrics::HTTP.row(path)
 }
 
-/// A method that there is; any other is the client's own text.
+/// The method if it is a known one, or `other`: a client may send any text.
 fn method(method: &Method) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
     KNOWN.into_iter().find(|known| method == known).unwrap_or("other")

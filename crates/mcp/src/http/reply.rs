@@ -84,7 +84,7 @@ async fn collected(body: Body, limit: usize) -> Result<Bytes, HttpError> {
         }
     }
     if count > limit {
-        let fault = RpcError::over_limit("the body is longer than a message may be", limit);
+        let fault = RpcError::over_limit("the body exceeds the maximum message size", limit);
         return Err(HttpError { status: StatusCode::PAYLOAD_TOO_LARGE, fault });
     }
     Ok(bytes.into())
@@ -183,7 +183,7 @@ fn of_type(response: &Response, name: &str) -> bool {
 
 /// The error for requests that are cut off by the shutdown.
 pub(super) fn ending() -> RpcError {
-    let details = "the server is shutting down; a run that was started goes on when it is back";
+    let details = "the server is shutting down; runs that were started continue when it is back";
     RpcError::new(SERVER_ERROR, "Server is shutting down", json!({ "details": details }))
 }
 

@@ -96,8 +96,8 @@ impl HttpSession {
         opened.unwrap_or_else(|| Err(HttpError::malformed(RpcError::in_use())))
     }
 
-    /// What a look finds, which is repeated whenever a request is at another stage; nothing when
-    /// that takes too long.
+    /// Repeats a check whenever a request changes its stage, until it returns a value; `None` after
+    /// a timeout.
     async fn looked<T>(&self, look: impl Fn() -> Option<T>) -> Option<T> {
         loop {
             let moved = self.moved.notified();

@@ -88,18 +88,19 @@ impl Framing {
     fn message(&mut self, message: &RpcMessage<'_>, batch: InBatch<'_>) -> Verdict {
         match message {
             RpcMessage::Bad { id, fault } => self.refuse(*id, fault, batch),
-            RpcMessage::Notification(text) => self.notification(text),
-            RpcMessage::Response(text) => self.pass(text),
-            RpcMessage::Request(request) => self.request(request, batch),
+            // A notification that opens a connection is ignored.
+            RpcMessage::Notification(_) if !self.is_open() => MORE,
+            RpcMessage::Notification(text) | RpcMessage::Response(text) => self.pass(text),
+            RpcMessage::Request(request) => {
+                let handled = self.request(request, batch);
+                handled.unwrap_or_else(|fault| self.refuse(request.id, &fault, batch))
+            }
         }
     }
 
-    /// Handles a notification. One that opens a connection, or that cannot be read, is ignored.
-    fn notification(&mut self, text: &str) -> Verdict {
-        if self.agreed.is_none() && !self.stateless {
-            return MORE;
-        }
-        self.pass(text)
+    /// Whether requests are accepted: a handshake was made, or none is needed.
+    fn is_open(&self) -> bool {
+        self.agreed.is_some() || self.stateless
     }
 
     /// Passes on a message that expects no answer; one that is not part of the protocol is ignored.
@@ -114,39 +115,34 @@ impl Framing {
         self.hand_on(message)
     }
 
-    fn request(&mut self, request: &Request<'_>, batch: InBatch<'_>) -> Verdict {
+    /// Handles a request; the error is its answer.
+    fn request(&mut self, request: &Request<'_>, batch: InBatch<'_>) -> Result<Verdict, RpcError> {
         let method = request.method.as_ref();
         self.asked = (trace::known(method), Instant::now());
-        let params = match request.params.object() {
-            Ok(params) => params,
-            Err(fault) => return self.refuse(request.id, &fault, batch),
-        };
+        let params = request.params.object()?;
         let alone = request::stands_alone(&params);
         match method {
             "initialize" if batch.is_some() => {
-                let fault = RpcError::invalid_request("initialize must not be in a batch");
-                self.refuse(request.id, &fault, batch)
+                Err(RpcError::invalid_request("initialize must not be in a batch"))
             }
             "initialize" => self.initialize(request, params),
-            "ping" if !alone => self.reply(request.id, &RpcResult::Fixed("{}"), batch),
+            "ping" if !alone => Ok(self.reply(request.id, &RpcResult::Fixed("{}"), batch)),
             "shutdown" => {
                 self.settle();
-                self.reply(request.id, &RpcResult::Fixed("null"), batch)?;
-                OVER
+                let _ = self.reply(request.id, &RpcResult::Fixed("null"), batch);
+                Ok(OVER)
             }
             _ if alone || method == DISCOVER => {
                 self.stateless |= alone && method != DISCOVER;
                 self.work(request, params, Era::Stateless, batch)
             }
-            _ if self.agreed.is_none() && !self.stateless => {
-                self.refuse(request.id, &RpcError::not_initialized(), batch)
-            }
+            _ if !self.is_open() => Err(RpcError::not_initialized()),
             _ if self.server.guides().names().contains(&method) && !self.server.only_works() => {
                 self.bare(method, request.id, params, batch)
             }
             _ => {
                 if let Some(verdict) = self.at_once(request, &params, batch) {
-                    return verdict;
+                    return Ok(verdict);
                 }
                 let era = self.agreed.map_or(Era::Stateless, |agreed| Era::of(agreed, true));
                 self.work(request, params, era, batch)
@@ -178,15 +174,15 @@ impl Framing {
         self.outbox.flush();
     }
 
-    fn initialize(&mut self, request: &Request<'_>, params: JsonObject) -> Verdict {
+    fn initialize(
+        &mut self,
+        request: &Request<'_>,
+        params: JsonObject,
+    ) -> Result<Verdict, RpcError> {
         if self.agreed.is_some() {
-            let fault = RpcError::invalid_request("the session is initialized already");
-            return self.refuse(request.id, &fault, None);
+            return Err(RpcError::invalid_request("the session is initialized already"));
         }
-        let (revision, params) = match request::handshake(params, self.options) {
-            Ok(handshake) => handshake,
-            Err(fault) => return self.refuse(request.id, &fault, None),
-        };
+        let (revision, params) = request::handshake(params, self.options)?;
         let verdict = self.work(request, params, Era::Handshake, None);
         self.agreed = Some(revision);
         // Nothing may be answered before the handshake.
@@ -201,17 +197,14 @@ impl Framing {
         id: Id<'_>,
         arguments: JsonObject,
         batch: InBatch<'_>,
-    ) -> Verdict {
+    ) -> Result<Verdict, RpcError> {
         self.asked.0 = trace::GUIDE;
         let mut log = String::new();
         let called = session::guarded(method, &mut log, |log| {
             self.server.guides().call(method, arguments, log)
         });
         self.server.log_lines(&log);
-        match called {
-            Ok(Ok(response)) => self.reply(id, &RpcResult::Plain(response), batch),
-            Ok(Err(fault)) | Err(fault) => self.refuse(id, &fault, batch),
-        }
+        Ok(self.reply(id, &RpcResult::Plain(called??), batch))
     }
 
     /// Passes a request to `rmcp` if it is one that `rmcp` understands.
@@ -221,23 +214,19 @@ impl Framing {
         params: JsonObject,
         era: Era,
         batch: InBatch<'_>,
-    ) -> Verdict {
+    ) -> Result<Verdict, RpcError> {
         let id = match request::id(request.id) {
             Ok(id) => id,
-            Err(fault) => return self.refuse(Id::NULL, &fault, batch),
+            // An id that cannot be read cannot be repeated either.
+            Err(fault) => return Ok(self.refuse(Id::NULL, &fault, batch)),
         };
-        let mut read = match request::understood(&request.method, params, era) {
-            Ok(read) => read,
-            Err(fault) => return self.refuse(request.id, &fault, batch),
-        };
+        let mut read = request::understood(&request.method, params, era)?;
         // The rest may take a while, so earlier answers are sent first.
         self.flush();
         self.outbox.pace();
-        if let Err(fault) = self.outbox.open(&id, request.bytes(), batch) {
-            return self.refuse(request.id, &fault, batch);
-        }
+        self.outbox.open(&id, request.bytes(), batch)?;
         read.extensions_mut().insert(self.outbox.clone());
-        self.hand_on(JsonRpcMessage::request(read, id))
+        Ok(self.hand_on(JsonRpcMessage::request(read, id)))
     }
 
     /// Waits until every earlier request has been answered.
@@ -250,17 +239,19 @@ impl Framing {
     }
 
     fn reply(&mut self, id: Id<'_>, reply: &RpcResult<'_>, batch: InBatch<'_>) -> Verdict {
-        trace::answered(self.asked.0, RequestOutcome::Ok, self.asked.1);
         let mut text = Vec::new();
         answer::reply(&mut text, id, reply);
-        self.outbox.answer(text, batch);
-        MORE
+        self.answer(text, RequestOutcome::Ok, batch)
     }
 
     fn refuse(&mut self, id: Id<'_>, fault: &RpcError, batch: InBatch<'_>) -> Verdict {
-        trace::answered(self.asked.0, RequestOutcome::RpcError, self.asked.1);
         let mut text = Vec::new();
         answer::fault(&mut text, id, fault);
+        self.answer(text, RequestOutcome::RpcError, batch)
+    }
+
+    fn answer(&self, text: Vec<u8>, outcome: RequestOutcome, batch: InBatch<'_>) -> Verdict {
+        trace::answered(self.asked.0, outcome, self.asked.1);
         self.outbox.answer(text, batch);
         MORE
     }

@@ -62,7 +62,9 @@ pub(crate) fn serve(
         outbox.close();
         let written = writer.join();
         read?;
-        written.unwrap_or_else(|_| Err(ServeError::Write(io::Error::other("the writer ended"))))
+        written.unwrap_or_else(|_| {
+            Err(ServeError::Write(io::Error::other("the writer thread panicked")))
+        })
     })
 }
 
@@ -100,8 +102,8 @@ fn read_all(
     }
 }
 
-/// The pipe as `rmcp` sees it. Clones are the same pipe: a session that never began leaves it open
-/// for the next one.
+/// The pipe as `rmcp` sees it. Clones share the pipe: a session that was never opened leaves it
+/// open for the next one.
 #[derive(Clone)]
 struct RmcpTransport {
     inbox: Arc<tokio::sync::Mutex<mpsc::Receiver<RxJsonRpcMessage<RoleServer>>>>,
@@ -116,7 +118,7 @@ impl RmcpTransport {
         (RmcpTransport { inbox, outbox, closed: Arc::default() }, sender)
     }
 
-    /// Whether nothing more will come.
+    /// Whether no more messages will arrive.
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }

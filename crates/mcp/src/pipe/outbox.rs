@@ -128,8 +128,8 @@ impl Outbox {
         drop(one.wait_timeout_while(open, limits::OPEN_PAUSE, many));
     }
 
-    /// Notes that a request of so many bytes is under way, unless one with its id is already, or so
-    /// many are that none can be added.
+    /// Registers a request of this many bytes as in flight, unless its id is already in use or too
+    /// many requests are in flight.
     pub(super) fn open(
         &self,
         id: &RequestId,

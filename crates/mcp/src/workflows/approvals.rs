@@ -388,7 +388,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
 }
 
 pub(super) fn misshapen(error: &serde_json::Error) -> Problem {
-    let message = format!("an answer does not have the form it should have: {error}");
+    let message = format!("an internal response has an unexpected format: {error}");
     Problem::new(Code::Internal, message, "report this with the request that caused it")
 }
 

@@ -1,5 +1,5 @@
-//! The client behind a call, as far as the protocol tells: who it is, and whether it can be asked.
-//! Some calls are answered on the spot, by the same way as all others but without `rmcp` around it.
+//! The client behind a call: who it is, and whether it can be asked. Some calls are answered
+//! immediately, by the same code as all others but without going through `rmcp`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -24,7 +24,7 @@ use crate::version::Revision;
 
 /// A request of a client, as `rmcp` knows it.
 pub(super) type Context = RequestContext<RoleServer>;
-/// What `rmcp` is given for a request.
+/// What `rmcp` receives with a request.
 pub(super) type Answer<T> = Result<T, ErrorData>;
 
 /// The header in which an HTTP client names its session.
@@ -153,11 +153,11 @@ pub(super) fn is_stateless(context: &Context) -> bool {
 }
 
 impl WorkflowServer {
-    /// The answer to a call that only reads and has nothing to wait for. Most calls are of this
-    /// kind, and the way through `rmcp` costs several times what they do. `None` sends it that way,
-    /// as if nothing had been done: nothing was but reading.
+    /// Answers a call that only reads and has nothing to wait for. Most calls are like this, and
+    /// going through `rmcp` costs several times as much as the call itself. `None` leaves the call
+    /// to `rmcp`; nothing has been changed by then.
     ///
-    /// It must be called where a runtime is.
+    /// Must be called from within a runtime.
     pub(crate) fn call_at_once(
         &self,
         params: &JsonObject,
@@ -180,7 +180,7 @@ impl WorkflowServer {
         };
         let request = CallToolRequestParams::new(operation.name).with_arguments(arguments);
         let call = self.call(McpClient::AtOnce(client), request);
-        // Of one that fails, whoever answers it for `rmcp` tells.
+        // A failed call is reported when it is repeated through `rmcp`.
         let mut work = pin!(trace::request("tools/call", call, |end| end == RequestOutcome::Ok));
         let poll = || work.as_mut().poll(&mut std::task::Context::from_waker(Waker::noop()));
         // A panic ends only this attempt; the call through `rmcp` reports it.

@@ -1,7 +1,7 @@
 //! Workflows that a model writes block by block: the inputs, the steps with their output schemas,
 //! then the arguments of providers. Each block is validated before the next one is requested.
 //! Drafts are not saved: after a restart, the first block is requested again.
-#![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
+#![expect(deprecated, reason = "2025-11-25 clients are asked this way")]
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -17,8 +17,9 @@ use crate::lock::lock;
 /// A placeholder step for a workflow that has none yet.
 const LATER: &str = "steps:\n  - {id: later, set: {}}\n";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Block {
+    #[default]
     Inputs,
     Steps,
     Providers,
@@ -28,15 +29,15 @@ impl Block {
     fn wish(self) -> &'static str {
         match self {
             Block::Inputs => {
-                "Write it block by block. First answer with `workflow`, `title`, `description` \
-                 and `inputs` alone; the steps come next."
+                "Write it block by block. First answer with only `workflow`, `title`, \
+                 `description` and `inputs`; the steps come next."
             }
             Block::Steps => {
-                "Now answer with `steps` and `final_output` alone; every `prompt` has its \
+                "Now answer with only `steps` and `final_output`; every `prompt` needs an \
                  `output_schema`."
             }
             Block::Providers => {
-                "Some inputs have a `provider`. See to their `provider_args`, `depends_on` and \
+                "Some inputs have a `provider`. Complete their `provider_args`, `depends_on` and \
                  `select`, and answer with the whole workflow."
             }
         }
@@ -44,7 +45,7 @@ impl Block {
 }
 
 /// The current state of a draft.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 struct Draft {
     block: Block,
     /// The finished blocks.
@@ -83,7 +84,7 @@ impl ManifestDrafts {
         if let Some((last, issues)) = &draft.refused {
             messages.push(SamplingMessage::user_text(wish));
             messages.push(SamplingMessage::assistant_text(last.clone()));
-            wish = format!("The last answer would not do:\n{}", issues.join("\n"));
+            wish = format!("The last answer was rejected:\n{}", issues.join("\n"));
         }
         messages.push(SamplingMessage::user_text(wish));
         Some((messages, draft.asked))
@@ -96,7 +97,8 @@ impl ManifestDrafts {
         run: &str,
         answer: String,
     ) -> Result<Option<String>, Problem> {
-        let draft = self.draft(run);
+        // Models whose draft is lost are asked for the first block again.
+        let draft = lock(&self.all).get(run).cloned().unwrap_or_default();
         let whole = match draft.block {
             Block::Inputs if has(&answer, "steps") => {
                 self.forget(run);
@@ -122,15 +124,8 @@ impl ManifestDrafts {
                 return Ok(Some(whole));
             }
         };
-        self.keep(run, Draft { block, text: whole, refused: None, tries: 0, asked });
+        self.keep(run, Draft { block, text: whole, asked, ..Draft::default() });
         Ok(None)
-    }
-
-    fn draft(&self, run: &str) -> Draft {
-        let all = lock(&self.all);
-        let first =
-            Draft { block: Block::Inputs, text: String::new(), refused: None, tries: 0, asked: 0 };
-        all.get(run).cloned().unwrap_or(first)
     }
 
     fn keep(&self, run: &str, draft: Draft) {

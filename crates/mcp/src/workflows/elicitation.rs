@@ -1,6 +1,6 @@
-//! Asking the person behind a client, in the way of its era: by a request of ours where clients
-//! shake hands, by an unfinished answer where every request stands alone. Inputs that a run lacks
-//! are a form, too.
+//! Asks the person behind a client in the way its revision supports: with a request of ours in a
+//! session, with an incomplete answer to a stateless request. Missing inputs of a run are requested
+//! with a form, too.
 
 use milepost_model::input::{InputType, Mode};
 use milepost_model::problem::{Code, Problem};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::McpClient;
 
-/// The argument that inputs stand in, and the key of the form for those that are missing.
+/// The argument that holds the inputs, and the key of the form for missing ones.
 pub(super) const INPUTS: &str = "inputs";
 
 /// The result of asking.
@@ -77,7 +77,7 @@ pub(super) fn answer(answer: &Value) -> FormResult {
 
 /// The form for a yes-or-no question.
 pub(super) fn yes_or_no(question: &str) -> JsonObject {
-    let field = json!({"type": "boolean", "title": "Go on", "description": question});
+    let field = json!({"type": "boolean", "title": "Continue", "description": question});
     schema(Map::from_iter([("confirm".to_owned(), field)]), &["confirm".to_owned()])
 }
 
@@ -98,8 +98,8 @@ pub(super) fn result(result: ElicitResult) -> FormResult {
     }
 }
 
-/// The form that would mend a problem; none when something else is wrong as well, or when what is
-/// missing is no matter for a form: a secret, or a value with parts.
+/// The form that would solve a problem; `None` if anything else is wrong as well, or if a missing
+/// input does not fit a form: a secret, or a structured value.
 pub(super) async fn missing_inputs(
     operations: &Operations,
     problem: &Problem,
@@ -117,7 +117,7 @@ pub(super) async fn missing_inputs(
     fields(operations, request).await
 }
 
-/// The object of a name, or an empty one.
+/// The object with this name, or an empty one.
 pub(super) fn object_in(values: &JsonObject, name: &str) -> JsonObject {
     values.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
 }
@@ -162,7 +162,7 @@ fn field(view: &InputView) -> Option<Value> {
     Some(Value::Object(field))
 }
 
-/// The arguments with what the form came to.
+/// Adds the values of the form to the arguments.
 pub(super) fn with_inputs(arguments: &JsonObject, given: JsonObject) -> JsonObject {
     let mut arguments = arguments.clone();
     let inputs = arguments.entry(INPUTS).or_insert_with(|| json!({}));

@@ -1,7 +1,7 @@
 //! Follows a task for its client: reports its status, and asks for the input it is waiting for.
 //! Drafts and corrections are requested from the client's model, inputs and decisions from its
 //! user. If a client supports neither, or declines, the step stays due for whoever can do it.
-#![expect(deprecated, reason = "clients of 2025-11-25 are asked in this way")]
+#![expect(deprecated, reason = "2025-11-25 clients are asked this way")]
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -29,11 +29,11 @@ use crate::pipe::Outbox;
 
 /// The notification that a task's status has changed.
 const STATUS: &str = "notifications/tasks/status";
-const SYSTEM: &str = "You write Milepost workflows. Answer with what is asked for alone: no \
+const SYSTEM: &str = "You write Milepost workflows. Answer with only what was requested: no \
     explanation, no code fence.";
 
-/// A step that is due, as something to ask a client, under a key: the step and its try, never the
-/// same twice in a run.
+/// A due step as a question to a client. Its key combines the step and its attempt, so it is unique
+/// in a run.
 type KeyedRequest = (String, InputRequest);
 
 /// What to ask a client for, if it has the necessary capabilities.
@@ -69,21 +69,18 @@ async fn step(
         true => form(server.operations(), run).await,
         false => None,
     };
-    let can_sample = capabilities.is_some_and(|can| can.sampling.is_some());
     let key = format!("{step}:{}", due.attempt);
-    match form {
-        Some(form) => Some((key, InputRequest::Elicitation(ElicitRequest::new(form)))),
-        None if can_sample => {
-            let block = server.shared.drafts.question(&run.run_id, due);
-            let (key, question) = match block.filter(|_| step == DRAFT) {
-                Some((block, 0)) => (key, sampling(block)),
-                Some((block, asked)) => (format!("{key}:{asked}"), sampling(block)),
-                None => (key, question(due, None, server.style())),
-            };
-            Some((key, InputRequest::CreateMessage(CreateMessageRequest::new(question))))
-        }
-        None => None,
+    if let Some(form) = form {
+        return Some((key, InputRequest::Elicitation(ElicitRequest::new(form))));
     }
+    capabilities?.sampling.as_ref()?;
+    let block = server.shared.drafts.question(&run.run_id, due);
+    let (key, question) = match block.filter(|_| step == DRAFT) {
+        Some((block, 0)) => (key, sampling(block)),
+        Some((block, asked)) => (format!("{key}:{asked}"), sampling(block)),
+        None => (key, question(due, None, server.style())),
+    };
+    Some((key, InputRequest::CreateMessage(CreateMessageRequest::new(question))))
 }
 
 /// A question for the model.
@@ -104,7 +101,7 @@ async fn form(operations: &Operations, run: &RunView) -> Option<ElicitRequestPar
         partial_inputs: elicitation::object_in(&run.inputs, elicitation::INPUTS),
     };
     let schema = elicitation::fields(operations, request).await?;
-    elicitation::params(&format!("The run of {workflow} needs what it was not given."), schema)
+    elicitation::params(&format!("The run of {workflow} is missing some inputs."), schema)
 }
 
 /// The question for the model; after a rejected attempt, it includes that attempt and its issues.
@@ -119,7 +116,7 @@ fn question(due: &DueView, last: Option<&str>, style: ToolStyle) -> CreateMessag
         if let Some(last) = last {
             messages.push(SamplingMessage::assistant_text(last));
         }
-        let refused = format!("The last answer would not do:\n{}", issues.join("\n"));
+        let refused = format!("The last answer was rejected:\n{}", issues.join("\n"));
         messages.push(SamplingMessage::user_text(refused));
     }
     sampling(messages)
@@ -246,13 +243,13 @@ async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
             let _ = context.peer.notify_progress(note).await;
             progress = seen;
         }
-        if !tasks::is_same(run.view.status, status) {
+        if tasks::legacy_name(run.view.status) != tasks::legacy_name(status) {
             status = run.view.status;
             let note = CustomNotification::new(STATUS, Some(run.legacy()));
             let note = ServerNotification::CustomNotification(note);
             let _ = context.peer.send_notification(note).await;
         }
-        if run.has_ended() || context.peer.is_transport_closed() {
+        if run.view.has_ended() || context.peer.is_transport_closed() {
             return;
         }
         tokio::time::sleep(limits::TASK_NOTES_APART).await;
@@ -271,7 +268,7 @@ async fn ask_for(server: WorkflowServer, context: Context, id: String) {
     let mut last: Option<String> = None;
     while !context.peer.is_transport_closed() {
         let Ok(run) = tasks::news(server.operations(), &id, seq).await else { return };
-        if run.has_ended() {
+        if run.view.has_ended() {
             return;
         }
         seq = run.view.seq;

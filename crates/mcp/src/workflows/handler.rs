@@ -65,7 +65,7 @@ impl ServerHandler for WorkflowServer {
         one_page(request.as_ref())?;
         let tools = self.tools().iter().map(|tool| serde_json::from_value::<Tool>(tool.clone()));
         let tools = tools.collect::<Result<_, _>>().map_err(|error| {
-            ErrorData::internal_error(format!("a tool cannot be shown: {error}"), None)
+            ErrorData::internal_error(format!("cannot list a tool: {error}"), None)
         })?;
         let mut listed = ListToolsResult::with_all_items(tools);
         listed.ttl_ms = is_stateless(&context).then_some(limits::FIXED_MS);
@@ -238,7 +238,7 @@ impl ServerHandler for WorkflowServer {
 
 /// The error when an immediate call is left to `rmcp`; nobody sees it.
 fn left() -> ErrorData {
-    ErrorData::internal_error("the call is not answered on the spot", None)
+    ErrorData::internal_error("the call cannot be answered immediately", None)
 }
 
 impl WorkflowServer {
@@ -383,8 +383,8 @@ impl WorkflowServer {
 
     /// The error for a client without task support that calls a tool which requires it.
     pub(super) fn needs_tasks(&self, operation: &OperationSpec, is_stateless: bool) -> ErrorData {
-        let message = format!("`{}` needs a client that knows MCP tasks", operation.name);
-        let hint = "connect with a tasks-capable client, or use workflow_run and workflow_status";
+        let message = format!("`{}` needs a client that supports MCP tasks", operation.name);
+        let hint = "use a client that supports tasks, or call workflow_run and workflow_status";
         let problem = Problem::new(Code::TaskCapabilityRequired, message, hint);
         let mut error = self.refused(operation.name, &problem);
         error.code = ErrorCode::METHOD_NOT_FOUND;
@@ -416,7 +416,7 @@ impl WorkflowServer {
         problem_payload::error(problem, self.payload(what, None, problem, next.as_ref()))
     }
 
-    /// The object of a failure, which is told of under the id that is in it.
+    /// The object of a failure, which is logged under the correlation id in it.
     fn payload(
         &self,
         what: &str,
@@ -483,8 +483,8 @@ impl WorkflowServer {
         let token = self.shared.confirmations.give(call, question);
         let mut arguments = arguments.clone();
         arguments.insert(call_tokens::ARGUMENT.to_owned(), token.into());
-        let why = "tell the user what would be lost and ask; only after their yes make the call \
-                   in `next`, within five minutes";
+        let why = "tell the user what would be lost and ask; make the call in `next` only after \
+                   they agree, within five minutes";
         SuggestedCall::new(operation.name, self.style(), arguments, why)
     }
 }
@@ -506,12 +506,12 @@ pub(super) fn started(answer: &Response) -> Result<Option<String>, Problem> {
 /// The problem with a call that only authors may make, for a client that may only work on runs.
 fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
     if arguments.get(DRY_RUN).is_some_and(|asked| *asked != false) {
-        let message = "`dry_run` shows steps that are not due yet, and this server shows none";
+        let message = "`dry_run` shows steps that are not due yet, which this server forbids";
         return Some(Problem::new(Code::ParamsInvalid, message, "leave out `dry_run`"));
     }
     let text = MANIFESTS.iter().find(|name| arguments.contains_key(**name))?;
-    let message = format!("`{text}` is a workflow of your own, and this server runs those it has");
-    let hint = "name one of `workflow_list` by its `workflow_id`";
+    let message = format!("`{text}` contains a workflow, but this server runs only its own");
+    let hint = "pass the `workflow_id` of a workflow in `workflow_list`";
     Some(Problem::new(Code::ParamsInvalid, message, hint))
 }
 

@@ -213,7 +213,7 @@ impl WorkflowServer {
         self.shared.ended.send_replace(true);
     }
 
-    /// What the tools are tools of.
+    /// The operations that the tools call.
     pub fn operations(&self) -> &Operations {
         self.shared.guides.operations()
     }

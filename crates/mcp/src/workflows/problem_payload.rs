@@ -104,7 +104,7 @@ pub(super) fn words(problem: &Problem, payload: &Value) -> String {
         lines.push(format!("Next: {action}"));
     }
     if let Some(example) = payload.get("example") {
-        lines.push(format!("A call that fits the schema: {example}"));
+        lines.push(format!("A valid example call: {example}"));
     }
     if let Some(next) = payload.get("next") {
         lines.push(format!("Call: {} {}", next["tool"], next["arguments"]));

@@ -24,7 +24,7 @@ const KINDS: &[Kind] = &[
         title: "Write a workflow",
         description: "Draft a workflow in YAML for a goal",
         arguments: &[
-            ("goal", "What the workflow is to achieve", true),
+            ("goal", "What the workflow should achieve", true),
             ("target_system", "The API or system it works with", false),
             ("constraints", "What it must or must not do", false),
         ],
@@ -33,17 +33,17 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "workflow.extend",
         title: "Change a workflow",
-        description: "Change a workflow and keep the order of what stays",
+        description: "Change a workflow and keep everything else in order",
         arguments: &[
             ("manifest", "The workflow as it is", true),
-            ("changes", "What is to change", true),
+            ("changes", "What should change", true),
         ],
         text: include_str!("prompts/extend.md"),
     },
     Kind {
         name: "workflow.fix_validation",
-        title: "Mend a workflow",
-        description: "Correct a workflow that validation refuses",
+        title: "Fix a workflow",
+        description: "Correct a workflow that fails validation",
         arguments: &[
             ("manifest", "The workflow as it is", true),
             ("errors", "What validation found", true),
@@ -56,8 +56,8 @@ const KINDS: &[Kind] = &[
         description: "Resolve the inputs of a workflow, or ask for what is missing",
         arguments: &[
             ("manifest", "The workflow", true),
-            ("inputs", "What is known already", false),
-            ("rules", "Rules that the values have to keep", false),
+            ("inputs", "What is already known", false),
+            ("rules", "Rules that the values must follow", false),
         ],
         text: include_str!("prompts/run_with_inputs.md"),
     },
@@ -122,7 +122,7 @@ async fn filled(
     let missing = kind.arguments.iter().find(|(name, _, needed)| *needed && given(name).is_none());
     if let Some((name, ..)) = missing {
         let message = format!("`{}` needs `{name}`", kind.name);
-        return Err(Problem::new(Code::ParamsInvalid, message, format!("give `{name}`")));
+        return Err(Problem::new(Code::ParamsInvalid, message, format!("pass `{name}`")));
     }
     let about: Vec<String> =
         ["goal", "target_system", "changes"].into_iter().filter_map(given).collect();

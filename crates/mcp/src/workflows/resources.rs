@@ -57,9 +57,9 @@ enum Named {
 
 /// The resources that are always there: path, name, description and type.
 const FIXED: [(&str, &str, &str, &str); 5] = [
-    ("workflow/spec", "workflow.spec", "How to write a workflow, whole", MARKDOWN),
+    ("workflow/spec", "workflow.spec", "The complete guide to writing workflows", MARKDOWN),
     ("workflow/schema", "workflow.schema", "The JSON Schema of workflows", JSON),
-    ("workflow/manifests", "workflow.manifests", "Every workflow in short", JSON),
+    ("workflow/manifests", "workflow.manifests", "A summary of every workflow", JSON),
     ("command/catalog", "command.catalog", "The commands of every catalog", JSON),
     ("provider/catalog", "provider.catalog", "Commands that yield choices", JSON),
 ];
@@ -84,8 +84,8 @@ pub(super) fn templates(profile: Profile) -> Vec<ResourceTemplate> {
     let all = [
         ("workflow/manifest/{workflow_id}", "workflow.manifest", "The text of a workflow", YAML),
         ("command/catalog/{catalog}", "command.catalog.one", "The commands of a catalog", JSON),
-        ("run/{run_id}", "run", "A run as it stands", JSON),
-        ("run/{run_id}/step/{step_id}/output", "run.output", "What a step came to", JSON),
+        ("run/{run_id}", "run", "The current state of a run", JSON),
+        ("run/{run_id}/step/{step_id}/output", "run.output", "The output of a step", JSON),
         ("docs/{topic}", "docs", "A page of the documentation", MARKDOWN),
     ];
     let shown =

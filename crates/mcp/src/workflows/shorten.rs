@@ -13,7 +13,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 
 /// A value that was left out of a reply.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct ResourceLink {
     uri: String,
     bytes: usize,
 }
@@ -28,14 +28,18 @@ pub(super) fn bound(arguments: &Map<String, Value>) -> usize {
 
 /// Builds a result, with a resource link for each shortened value. The text repeats the structured
 /// content unless it is long; a client that only reads text always gets all of it.
-pub(super) fn result(value: Value, links: &[Link], reads_structure: bool) -> CallToolResult {
+pub(super) fn result(
+    value: Value,
+    links: &[ResourceLink],
+    reads_structure: bool,
+) -> CallToolResult {
     let text = value.to_string();
     let text =
         if reads_structure && text.len() > limits::TWICE_BYTES { gist(&value) } else { text };
     let mut result = CallToolResult::structured(value);
     result.content = vec![ContentBlock::text(text)];
     if reads_structure {
-        let link = |link: &Link| {
+        let link = |link: &ResourceLink| {
             let name = link.uri.trim_start_matches("milepost://").to_owned();
             let resource = Resource::new(link.uri.clone(), name)
                 .with_mime_type("application/json")
@@ -61,7 +65,7 @@ fn gist(value: &Value) -> String {
 }
 
 /// Shortens a run, or an answer that contains one, until it fits.
-pub(super) fn shorten(answer: &mut Value, most: usize) -> Vec<Link> {
+pub(super) fn shorten(answer: &mut Value, most: usize) -> Vec<ResourceLink> {
     let nested = answer.pointer("/run/run_id").is_some_and(Value::is_string);
     let at = if nested { "/run" } else { "" };
     let run = answer.pointer(&format!("{at}/run_id")).and_then(Value::as_str);
@@ -82,7 +86,11 @@ pub(super) fn shorten(answer: &mut Value, most: usize) -> Vec<Link> {
     if fitting.size > most {
         fitting.drop_steps(at, &run, most);
     }
-    fitting.cuts.into_iter().map(|cut| Link { uri: cut.slot.uri, bytes: cut.bytes }).collect()
+    fitting
+        .cuts
+        .into_iter()
+        .map(|cut| ResourceLink { uri: cut.slot.uri, bytes: cut.bytes })
+        .collect()
 }
 
 /// A value that may be cut, and the URI of the whole value.

@@ -104,7 +104,10 @@ impl WorkflowServer {
         if all.len() >= limits::WATCHED {
             watching.abort();
             let data = json!({"limit": limits::WATCHED});
-            return Err(ErrorData::invalid_params("too much is watched already", Some(data)));
+            return Err(ErrorData::invalid_params(
+                "too many resources are already subscribed to",
+                Some(data),
+            ));
         }
         if let Some(before) = all.insert((session(context), uri), watching.abort_handle()) {
             before.abort();

@@ -68,7 +68,7 @@ impl Wording for Tools {
         };
         match (person, for_tools(call, self.0)) {
             (Some(what), _) => told(what),
-            (None, None) => told("go on"),
+            (None, None) => told("continue"),
             (None, Some(call)) => {
                 SuggestedCall::new(&call.operation, self.0, call.arguments, "").to_value()
             }
@@ -138,16 +138,14 @@ pub(super) fn after(
         has(operation, style).then(|| SuggestedCall::new(operation, style, arguments, why))
     };
     match problem.code {
-        Code::WorkflowNotFound => {
-            next("workflow.list", Map::new(), "see which workflows there are")
-        }
+        Code::WorkflowNotFound => next("workflow.list", Map::new(), "list the workflows"),
         Code::WorkflowVersionConflict | Code::WorkflowExists => {
-            let why = "read the version that is there now, then save again with its `version` as \
+            let why = "read the current version, then save again with its `version` as \
                        `expected_version`";
             next("workflow.get", with("workflow_id")?, why)
         }
         Code::WorkflowVersionNotFound => {
-            next("workflow.get", with("workflow_id")?, "read the version that is there now")
+            next("workflow.get", with("workflow_id")?, "read the current version")
         }
         Code::WorkflowInvalid => {
             let is_text = MANIFESTS.iter().any(|name| arguments.contains_key(*name));
@@ -156,18 +154,18 @@ pub(super) fn after(
                     Map::from_iter([("manifest".to_owned(), CORRECTED.into())]),
                     "correct every violation, and validate the text before it is used",
                 ),
-                false => (with("workflow_id")?, "see every violation, and what corrects it"),
+                false => (with("workflow_id")?, "see every violation and how to fix it"),
             };
             next("workflow.validate", arguments, why)
         }
         Code::RunNotFound => next("workflow.status", Map::new(), "see which runs are open"),
         Code::StepNotDue | Code::StepNotFound | Code::RunConflict | Code::ResumeRefused => {
-            next("workflow.status", with("run_id")?, "see what the run waits for now")
+            next("workflow.status", with("run_id")?, "see what the run is waiting for")
         }
         Code::CommandNotFound => {
             let query = named("command").or_else(|| named("query"))?.1;
             let arguments = Map::from_iter([("query".to_owned(), query)]);
-            next("command.list", arguments, "search for the command that is meant")
+            next("command.list", arguments, "search for the right command")
         }
         // A request may succeed when it is made again.
         Code::UpstreamFailed | Code::UpstreamTimeout | Code::UpstreamRejected
@@ -175,7 +173,7 @@ pub(super) fn after(
         {
             let mut arguments = with("run_id")?;
             arguments.insert("plan_only".to_owned(), true.into());
-            next("workflow.resume", arguments, "see what going on would do, then resume the run")
+            next("workflow.resume", arguments, "see what resuming would do, then resume the run")
         }
         _ => hinted(problem, style),
     }

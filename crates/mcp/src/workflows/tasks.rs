@@ -40,11 +40,6 @@ impl TaskRun {
         &self.view.run_id
     }
 
-    /// Whether the run is over.
-    pub(super) fn has_ended(&self) -> bool {
-        self.view.has_ended()
-    }
-
     /// The run as a task of 2025-11-25.
     pub(super) fn legacy(&self) -> Value {
         legacy(&self.progress(), self.view.status, self.view.started_ms, self.updated_ms)
@@ -98,7 +93,7 @@ fn legacy(progress: &TaskProgress, status: RunStatus, started_ms: u64, updated_m
     })
 }
 
-/// The same of a run in a list, which tells nothing of its steps.
+/// A listed run as the older era's task; a list does not include steps.
 fn listed(run: &ListedRun) -> Value {
     let progress = TaskProgress {
         run: run.run_id.clone(),
@@ -210,13 +205,13 @@ pub(super) async fn view(
     match operations.run::<GetRunStatus>(&SilentCaller, request).await? {
         status::Response::Run(view) => Ok(*view),
         status::Response::Open { .. } => {
-            let message = "a run was asked for, and a list came back";
+            let message = "expected a run but got a list";
             Err(Problem::new(Code::Internal, message, "report this"))
         }
     }
 }
 
-/// The tasks of one client: those of somebody else are not there.
+/// The tasks of one client; those of other clients are not found.
 pub(super) struct Tasks<'s> {
     pub(super) operations: &'s Operations,
     pub(super) principal: Option<String>,
@@ -256,9 +251,9 @@ impl Tasks<'_> {
         }
     }
 
-    /// Looks at a run for a client of the extension. One that waits for somebody is shown when it
-    /// goes on, or after a second: a client that finds nothing to answer in it may ask again at
-    /// once.
+    /// Gets a run for a client of the extension. If the run is waiting for somebody, returns when
+    /// it continues, or after a second: a client that finds nothing to answer may poll again
+    /// immediately.
     pub(super) async fn watched(&self, id: &str) -> Result<TaskRun, Problem> {
         let mut run = self.find(id).await?;
         for _ in 0..limits::TASK_LOOKS {
@@ -274,7 +269,7 @@ impl Tasks<'_> {
     /// Cancels a run. The client itself requested it, so nobody has to confirm.
     pub(super) async fn cancel(&self, id: &str) -> Result<TaskRun, Problem> {
         let run = self.find(id).await?;
-        if run.has_ended() {
+        if run.view.has_ended() {
             let message = format!("the task has ended: {}", run.view.status);
             return Err(Problem::new(Code::RunConflict, message, "look at its result"));
         }
@@ -329,12 +324,8 @@ fn status_of(status: RunStatus) -> TaskStatus {
     }
 }
 
-/// Whether two statuses are the same for a task of 2025-11-25.
-pub(super) fn is_same(one: RunStatus, other: RunStatus) -> bool {
-    legacy_name(one) == legacy_name(other)
-}
-
-fn legacy_name(status: RunStatus) -> &'static str {
+/// The status of a run as a task of 2025-11-25.
+pub(super) fn legacy_name(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "working",
         RunStatus::Waiting | RunStatus::Paused => "input_required",
@@ -392,7 +383,7 @@ fn refused(run: &RunView, step: &str) -> String {
         return String::new();
     }
     let all: String = issues.join("\n").chars().take(limits::ISSUES_CHARS).collect();
-    format!("; the last one would not do: {all}")
+    format!("; the last submission was rejected: {all}")
 }
 
 /// A caller that confirms everything.

@@ -70,8 +70,9 @@ impl WorkflowServer {
         let operation = match self.meant(&call.name) {
             Some(ToolTarget::Operation(operation)) if is_task(operation) => operation,
             Some(_) => {
-                let data = json!({"tool": call.name, "details": "a call of it is never a task"});
-                let message = "the tool has no tasks";
+                let data =
+                    json!({"tool": call.name, "details": "calls to this tool cannot be tasks"});
+                let message = "the tool does not support tasks";
                 return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, Some(data)));
             }
             None => return Err(self.unknown(&call.name)),
@@ -91,13 +92,13 @@ impl WorkflowServer {
                 return Err(self.unsaid(operation, &arguments, &problem));
             }
             CallOutcome::Later(_) => {
-                let message = "the client has to be asked first, which it cannot be";
+                let message = "the client would have to be asked first, but it cannot be";
                 return Err(ErrorData::internal_error(message, None));
             }
         };
         let Some(id) = started(&answer).map_err(refused)? else {
             let data = json!({"tool": call.name, "details": "it started no run"});
-            return Err(ErrorData::invalid_params("the call is no task", Some(data)));
+            return Err(ErrorData::invalid_params("the call is not a task", Some(data)));
         };
         let run = self.tasks_of(McpClient::Peer(context)).find(&id).await.map_err(refused)?;
         let made = json!({"task": run.legacy(), "_meta": tasks::meta(&run)});
@@ -110,7 +111,7 @@ impl WorkflowServer {
     async fn ended(&self, context: &Context, id: &str) -> Result<Value, Problem> {
         let tasks = self.tasks_of(McpClient::Peer(context));
         let run = tasks.find(id).await?;
-        if !run.has_ended() {
+        if !run.view.has_ended() {
             follow_task::follow(self, context, run, FollowFrom::Now);
         }
         tasks::legacy_result(&tasks.ended(id).await?, self.style())

@@ -157,7 +157,7 @@ impl WorkflowServer {
         }
     }
 
-    /// Asks whether something may be done: a problem says what. Without a yes the call ends.
+    /// Asks for the confirmation that a problem describes. Without it, the call ends.
     async fn confirmed(
         &self,
         calling: &ToolCall<'_>,
@@ -199,7 +199,7 @@ impl WorkflowServer {
         let form =
             elicitation::missing_inputs(self.operations(), problem, &calling.arguments).await;
         let Some(form) = form else { return FormResult::Nobody };
-        let message = format!("The run needs what it was not given: {}.", problem.message);
+        let message = format!("The run is missing inputs: {}.", problem.message);
         let asked = matches!(round.asked, Question::Inputs);
         let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(INPUTS));
         elicitation::form(calling.client, answer, INPUTS, &message, form).await
@@ -260,22 +260,22 @@ impl WorkflowServer {
 /// The question to confirm: it says what would be lost.
 pub(super) fn question(problem: &Problem) -> String {
     let loss = problem.context.get("loss").and_then(Value::as_str);
-    format!("{} Go on?", loss.unwrap_or("This cannot be taken back."))
+    format!("{} Continue?", loss.unwrap_or("This cannot be undone."))
 }
 
 /// The confirmation that the configuration requires before any change.
 fn unconfirmed(operation: &OperationSpec) -> Problem {
     let loss = format!("An agent wants to call `{}`.", operation.name);
-    let message = format!("`{}` needs a yes: the configuration asks for one", operation.name);
-    Problem::new(Code::ConfirmationRequired, message, "ask the person, then say it again")
+    let message = format!("`{}` needs confirmation: the configuration requires it", operation.name);
+    Problem::new(Code::ConfirmationRequired, message, "ask the user, then call it again")
         .context("loss", loss)
 }
 
 /// The configuration leaves this action to the person.
 fn for_person(operation: &OperationSpec, mut problem: Problem) -> Problem {
     let hint = Hint::text(
-        "stop, and tell the user: the configuration (`confirm = \"person\"`) has them do this \
-         themselves, with ",
+        "stop, and tell the user: the configuration (`confirm = \"person\"`) requires them to do \
+         this themselves, with ",
     );
     let is_typed = operation.doors.iter().any(|door| matches!(door, Door::Command(_)));
     problem.hint = match is_typed {
@@ -292,7 +292,7 @@ fn declined() -> Problem {
 
 /// The call was canceled, so nothing is executed.
 fn gone() -> Problem {
-    let hint = "nothing was changed; call again if it is wanted after all";
+    let hint = "nothing was changed; call again if it is still needed";
     Problem::new(Code::ConfirmationRequired, "the call was canceled", hint)
 }
 
@@ -303,13 +303,13 @@ struct ToolCaller<'c> {
     yes: &'c [String],
     style: ToolStyle,
     principal: Option<String>,
-    /// What the people who run the server should know.
+    /// The warnings for the operator.
     warnings: Mutex<Vec<String>>,
     progress: Option<mpsc::Sender<String>>,
 }
 
 impl<'c> ToolCaller<'c> {
-    /// A caller, and what tells them how far the work is where they want to know.
+    /// Creates a caller and, if the client asked for progress, the task that sends it.
     fn new(
         client: McpClient<'c>,
         yes: &'c [String],
@@ -359,7 +359,7 @@ impl Caller for ToolCaller<'_> {
     }
 }
 
-/// Sends notes of progress, while the work that they are of goes on elsewhere.
+/// Sends progress notifications while the work itself runs elsewhere.
 struct ProgressSender {
     peer: Peer<RoleServer>,
     token: ProgressToken,
@@ -367,7 +367,7 @@ struct ProgressSender {
 }
 
 impl ProgressSender {
-    /// Ends when the caller is gone and all of it is told.
+    /// Sends until the caller is dropped and the queue is empty.
     async fn tell(mut self) {
         let mut count = 0.0;
         while let Some(message) = self.steps.recv().await {

@@ -62,7 +62,7 @@ fn one(operation: &OperationSpec, tool: Tool, spelling: ToolNaming) -> Value {
 fn confirmable(operation: &OperationSpec, tool: Tool, mut schema: Value) -> Value {
     if operation.safety == Safety::Destructive || tool.destroys {
         schema["properties"][call_tokens::ARGUMENT] =
-            json!({"type": "string", "description": "Token of the user's yes, from a refusal"});
+            json!({"type": "string", "description": "Confirmation token, from a refused call"});
     }
     schema
 }
@@ -216,7 +216,7 @@ mod tests {
         let work = instructions(ToolStyle { profile: Profile::Work, ..ToolStyle::default() });
         assert!(work.contains("workflow_submit") && !work.contains("workflow_save"), "{work}");
         assert!(!work.contains("catalog_"), "{work}");
-        // What is not listed can be called all the same, but by those who are only to work.
+        // Unlisted tools can still be called, except in the `work` profile.
         assert_eq!(
             instructions(ToolStyle { profile: Profile::Core, ..ToolStyle::default() }),
             full

@@ -90,7 +90,7 @@ fn characters_may_come_in_pieces() {
 
 #[test]
 fn a_line_of_any_length_is_answered_once() {
-    let fault = over_limit("the line is longer than a message may be", limits::LINE_BYTES);
+    let fault = over_limit("the line exceeds the maximum message size", limits::LINE_BYTES);
     for length in [limits::LINE_BYTES as u64 + 1, 64 << 20] {
         let line = io::repeat(b'x').take(length);
         let input = PING.as_bytes().chain(&b"\n"[..]).chain(line);
@@ -142,7 +142,7 @@ fn a_batch_may_be_as_long_as_the_limit_and_no_longer() {
         let expected = format!("[{}]", vec![PONG; count].join(","));
         assert_eq!(answers(batch(count).as_bytes()), [expected]);
     }
-    let fault = over_limit("the batch holds more messages than it may", limits::BATCH_MESSAGES);
+    let fault = over_limit("the batch contains too many messages", limits::BATCH_MESSAGES);
     assert_eq!(answers(batch(limits::BATCH_MESSAGES + 1).as_bytes()), [fault]);
 }
 

@@ -13,13 +13,13 @@ use super::args::{NewArgs, NewWorkflowKind};
 use crate::document;
 use crate::environment;
 use crate::exit::Exit;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CliResult;
 use crate::terminal::{Terminal, safe};
 
 const MANIFEST: &str = include_str!("../../templates/manifest.yaml");
 const GUIDE: &str = include_str!("../../templates/guide.yaml");
 
-pub(super) fn run(args: &NewArgs, terminal: &mut Terminal) -> CommandResult {
+pub(super) fn run(args: &NewArgs, terminal: &mut Terminal) -> CliResult {
     let id = WorkflowId::parse(&args.id).map_err(|invalid| {
         let hint = format!("use {}", invalid.rule);
         Problem::new(Code::IdInvalid, invalid.to_string(), hint)
@@ -32,8 +32,10 @@ pub(super) fn run(args: &NewArgs, terminal: &mut Terminal) -> CommandResult {
     let text = copied.map_or_else(|| template(args.kind, &id, &shown), |(text, _)| text);
     let expected = path.extension().and_then(|end| end.to_str()).and_then(Format::of_extension);
     if expected == Some(Format::Json) && format == Format::Yaml {
-        let message = format!("`{shown}` would contain YAML");
-        return Err(Problem::new(Code::InputInvalid, message, "end its name in `.yaml`").into());
+        let message = format!("`{shown}` would contain YAML, not JSON");
+        return Err(
+            Problem::new(Code::InputInvalid, message, "use a name that ends in `.yaml`").into()
+        );
     }
     check(&text, format)?;
     if path.as_os_str() == "-" {
@@ -57,7 +59,7 @@ fn template(kind: NewWorkflowKind, id: &WorkflowId, path: &str) -> String {
 }
 
 /// The text of another workflow, with only its id replaced.
-fn copy(from: &str, id: &WorkflowId) -> Result<(String, Format), Failure> {
+fn copy(from: &str, id: &WorkflowId) -> CliResult<(String, Format)> {
     let loaded = document::load(from.as_ref())?;
     let document = &loaded.document;
     let (Some(source), Some(workflow)) = (&document.source, &document.workflow) else {
@@ -73,14 +75,11 @@ fn copy(from: &str, id: &WorkflowId) -> Result<(String, Format), Failure> {
 }
 
 /// Checks that the new text is valid; guides, for example, allow fewer ids.
-fn check(text: &str, format: Format) -> Result<(), Failure> {
+fn check(text: &str, format: Format) -> CliResult<()> {
     let document = Document::read(text.as_bytes(), Some(format), environment::world());
-    let error = document.violations.iter().find(|_| !document.is_valid());
-    match error {
-        None => Ok(()),
-        Some(violation) => {
-            let hint = violation.suggestion.clone().unwrap_or_default();
-            Err(Problem::new(Code::IdInvalid, violation.message.clone(), hint).into())
-        }
-    }
+    let Some(violation) = document.violations.first().filter(|_| !document.is_valid()) else {
+        return Ok(());
+    };
+    let hint = violation.suggestion.clone().unwrap_or_default();
+    Err(Problem::new(Code::IdInvalid, violation.message.clone(), hint).into())
 }
