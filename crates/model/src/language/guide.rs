@@ -245,7 +245,7 @@ impl Decode for Confirmation {
     }
 }
 
-/// BoundedText, or parts that newer editions assemble into text.
+/// Text, or parts that newer editions assemble into text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockText(pub Value);
 
