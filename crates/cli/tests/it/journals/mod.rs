@@ -155,6 +155,8 @@ const REWORDED: &[(&str, &str)] = &[
     ("it is under way", "it is in progress"),
     ("nobody knows yet what became of `lost`", "the outcome of `lost` is unknown"),
     ("it runs at every end", "it always runs at the end"),
+    ("nothing is driving this run", "no process drives this run"),
+    ("` goes on\"", "` continues\""),
 ];
 
 /// Asserts that every read-only command prints what it printed in the version that wrote the
