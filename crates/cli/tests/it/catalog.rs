@@ -650,7 +650,7 @@ fn diff_shows_what_would_change() {
         - shop photos:create  POST /photos
         ~ shop orders:create
             schemas that it references have changed
-        shop: 1 added, 1 removed, 1 command changed; breaking: calls that worked may fail
+        shop: 1 added, 1 removed, 1 command changed; breaking: existing calls may fail
         --- 0
     "]],
     );

@@ -359,7 +359,7 @@ fn unknown_arguments_are_reported() {
     open.shows("run shop orders:get -p order_id=..", &expect![[r"
         --- 2
         error[ARGUMENTS_INVALID]: the path parameter `order_id` cannot be sent: a path segment would be `.` or `..`, which servers resolve to another path
-        hint: give another value
+        hint: use another value
         more: milepost docs ARGUMENTS_INVALID
     "]]);
     open.shows(

@@ -594,7 +594,7 @@ fn unsupported_arguments_are_reported() {
     let place = Place::new();
     for words in ["goose --scope project", "claude-desktop --scope project"] {
         let ran = install(&place, words).ends(2);
-        assert!(ran.err.contains("has no file for a project"), "{}", ran.err);
+        assert!(ran.err.contains("has no project configuration"), "{}", ran.err);
     }
     for name in ["a.b", "-a", "a b", "ä", "", &"a".repeat(65)] {
         let ran = place.run(["mcp", "install", "codex", &format!("--name={name}")]).ends(2);

@@ -57,7 +57,7 @@ fn it_is_too_late_to_answer_and_the_run_goes_on_without() {
         assert!(late.err.contains("the question `ok` expired at 20"), "{}", late.err);
         assert!(late.err.contains(&format!("`milepost resume {run}`")), "{}", late.err);
         let late = place.run([word, &run, "--step", "ok"]).ends(7);
-        assert!(late.err.contains("lapsed"), "{}", late.err);
+        assert!(late.err.contains("expired"), "{}", late.err);
     }
     let planned = place.run(["resume", &run, "--plan", "--json"]).ends(0).json();
     assert_eq!(planned["plan"][1]["verdict"], "will fail", "{planned}");

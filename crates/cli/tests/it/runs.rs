@@ -280,7 +280,10 @@ fn a_run_waits_with_the_run_of_its_step() {
             // The question can also be answered under the id of the waiting child run.
             "asking" => {
                 let said = in_terminal(&place, &format!("approve {run}"), "y\n").ends(0).out;
-                assert!(said.contains(&format!("{run}  waits for {inner}, which asks:")), "{said}");
+                assert!(
+                    said.contains(&format!("{run}  is waiting for {inner}, which asks:")),
+                    "{said}"
+                );
             }
             _ => drop(place.run(["submit", &inner, "look", "done.txt"]).ends(0)),
         }
@@ -414,7 +417,7 @@ fn wrong_arguments_are_reported_as_such() {
     let place = Place::with(&[("x.yaml", text)]);
     for limit in ["0", "99999"] {
         let ran = place.run(["runs", "--limit", limit]).ends(2);
-        assert!(ran.err.contains("1 to 1000"), "{}", ran.err);
+        assert!(ran.err.contains("between 1 and 1000"), "{}", ran.err);
     }
     let ran = place.run(["run", "x.yaml", "--inputs", "[1]"]).ends(2);
     assert!(ran.err.contains("error[INPUT_INVALID]"), "{}", ran.err);

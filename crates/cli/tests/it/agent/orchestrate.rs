@@ -110,7 +110,7 @@ fn the_client_s_model_is_asked_if_allowed() {
     }
     assert_eq!((answered[0].len(), answered[1].len()), (1, 3), "{answered:?}");
     assert!(answered[1][1]["content"]["text"].as_str().expect("text").contains("sett"));
-    assert!(answered[1][2]["content"]["text"].as_str().expect("text").contains("would not do"));
+    assert!(answered[1][2]["content"]["text"].as_str().expect("text").contains("was rejected"));
     // Only the person provides inputs.
     let question = agent.client.hear();
     assert_eq!(question["method"], "elicitation/create", "{question}");
@@ -138,10 +138,10 @@ fn a_model_writes_block_by_block() {
     let whole =
         format!("{inputs}{steps}").replace("orders:list}", "orders:list, provider_args: {}}");
     let answers = [
-        (inputs.replace("type: string", "typ: string"), "`inputs` alone"),
-        (inputs.to_owned(), "would not do"),
-        (steps.replace("steps.a", "steps.b"), "`final_output` alone"),
-        (steps.to_owned(), "would not do"),
+        (inputs.replace("type: string", "typ: string"), "`description` and `inputs`"),
+        (inputs.to_owned(), "was rejected"),
+        (steps.replace("steps.a", "steps.b"), "only `steps` and `final_output`"),
+        (steps.to_owned(), "was rejected"),
         (whole, "`provider_args`"),
     ];
     for (text, wish) in answers {
