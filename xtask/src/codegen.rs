@@ -124,6 +124,6 @@ mod tests {
     #[test]
     fn a_missing_file_is_a_finding() {
         let finding = difference("a.json", None, b"{}\n");
-        assert!(finding.is_some_and(|text| text.starts_with("a.json:1: is not there")));
+        assert!(finding.is_some_and(|text| text.starts_with("a.json:1: is missing")));
     }
 }

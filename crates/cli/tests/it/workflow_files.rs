@@ -68,7 +68,7 @@ fn a_concurrent_change_is_not_overwritten() {
         "save new.yaml",
         &expect![[r"
         --- 7
-        error[WORKFLOW_EXISTS]: workflow `greet` is there already
+        error[WORKFLOW_EXISTS]: workflow `greet` already exists
         hint: give the version you last saw (`--expect`, `expected_version`), or set `overwrite`
         more: milepost docs WORKFLOW_EXISTS
     "]],
