@@ -128,7 +128,7 @@ pub(crate) struct NewArgs {
     /// The format
     #[arg(long, value_enum, default_value = "manifest")]
     pub(crate) kind: NewWorkflowKind,
-    /// Where to write it [default: `<id>.yaml` in the working directory]
+    /// Where to write it; by default `<id>.yaml` in the working directory
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
 }
