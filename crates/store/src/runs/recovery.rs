@@ -80,7 +80,7 @@ fn set_aside(db: Db<'_>, run: &RunId, seq: u64) -> Result<(), RunsError> {
         db.execute(sql, params![run.as_str(), seq])?;
     }
     let run = run.as_str();
-    tracing::error!(target: "milepost::store", run, seq, "run quarantined: it lacks events");
+    tracing::error!(target: "milepost::store", run, seq, "run quarantined: its journal has gaps");
     Ok(())
 }
 
