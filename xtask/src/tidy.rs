@@ -4,6 +4,7 @@
 //! are shown at once, as `path:line: what is wrong and what to do`.
 
 mod bounds;
+mod code_map;
 mod codes;
 mod doc_comments;
 mod exempt;
@@ -81,6 +82,7 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>> {
     }
     findings.extend(boundaries.findings());
     findings.extend(code_findings(root, &listed)?);
+    findings.extend(code_map::differences(&read_file(root, code_map::PAGE)?, &listed));
     findings.sort();
     Ok(findings)
 }
