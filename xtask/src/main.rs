@@ -37,22 +37,21 @@ use crate::workspace::Workspace;
 const USAGE: &str = "\
 usage: cargo xtask <chore>
 
-  test [--quick]     everything a change must pass; --quick: fmt, tidy, clippy and tests only
-  tidy               the rules of this code base that no other tool checks
-  count [--files]    production lines by crate, or by file
-  clients            drive the server with the SDKs and the tools of others
-  conformance        the official suite of MCP, on its fixtures and on `milepost serve`
-  mock               hold the answers of mocks against real documents, by schemathesis
+  test [--quick]     run everything a change must pass; --quick: fmt, tidy, clippy and tests only
+  tidy               check the rules of this code base that no other tool checks
+  count [--files]    count production lines by crate, or by file
+  clients            drive the server with other projects' SDKs and tools
+  conformance        the official MCP suite, on its fixtures and on `milepost serve`
+  mock               check the responses of mocks against real documents, with schemathesis
   package [--target <triple>]
-                     the archive and the npm packages of a release, below the build directory
-  package --try      the same of the test build, installed by npm and used
-  soak <area>        the suites that look for rare things, for as long as that takes
-  stress [filter]    tests that depend on timing, 30 times on busy processors
-  codegen [--check]  write the generated files, or compare them with what would be written
+                     build the archive and the npm packages of a release, in the build directory
+  package --try      the same with the test build, installed by npm and used
+  soak <area>        run the long suites that look for rare failures
+  stress [filter]    repeat tests that depend on timing, 30 times on busy processors
+  codegen [--check]  write the generated files, or check that they are up to date
   bench <name> [--check]
-                     one JSON line a figure; exit code 1 when a limit is broken: of `validate`
-                     always, of `guide` and `catalog` with --check, as they need a quiet
-                     machine";
+                     one JSON line per figure; exit code 1 if a limit is exceeded: always for
+                     `validate`, with --check for the others, which need a quiet machine";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -102,8 +101,12 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)
         }
-        _ => {
+        [] => {
             eprintln!("{USAGE}");
+            Ok(ExitCode::from(2))
+        }
+        unknown => {
+            eprintln!("error: `{}` is not a chore\n\n{USAGE}", unknown.join(" "));
             Ok(ExitCode::from(2))
         }
     }

@@ -54,9 +54,12 @@ impl TypeNames {
     }
 }
 
-/// The types on a level that are declared `pub`, `pub(crate)` or similar.
+/// The macros that declare the type which is named first in them.
+const DECLARING_MACROS: &[&str] = &["shape", "words", "named_enum", "serialized_enum"];
+
+/// The types on a level that are declared `pub`, `pub(crate)` or similar, or by a macro.
 fn visible_types(level: &[TokenTree]) -> Vec<(String, usize)> {
-    let mut found = Vec::new();
+    let mut found: Vec<(String, usize)> = level.windows(3).filter_map(declared_by_macro).collect();
     for (index, token) in level.iter().enumerate().filter(|(_, token)| is_ident(token, "pub")) {
         let restricted = matches!(level.get(index + 1), Some(TokenTree::Group(_)));
         let keyword = index + 1 + usize::from(restricted);
@@ -68,6 +71,21 @@ fn visible_types(level: &[TokenTree]) -> Vec<(String, usize)> {
         }
     }
     found
+}
+
+fn declared_by_macro(tokens: &[TokenTree]) -> Option<(String, usize)> {
+    let [name, TokenTree::Punct(mark), TokenTree::Group(body)] = tokens else { return None };
+    if mark.as_char() != '!' || !DECLARING_MACROS.iter().any(|known| is_ident(name, known)) {
+        return None;
+    }
+    // Attributes, doc comments among them, and the visibility come before the name.
+    let mut tokens = body.stream().into_iter();
+    tokens.find_map(|token| match token {
+        TokenTree::Ident(name) if name != "pub" => {
+            Some((name.to_string(), name.span().start().line))
+        }
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -91,6 +109,19 @@ mod tests {
             ("crates/b/tests/it/z.rs", "pub struct Plan;"),
         ];
         check(&files, &["crates/a/src/x.rs:2", "crates/b/src/y.rs:2"]);
+    }
+
+    #[test]
+    fn a_macro_declares_the_type_it_names_first() {
+        let files = [
+            ("crates/a/src/x.rs", "shape! {\n    /// How.\n    Retry = \"a policy\";\n}"),
+            (
+                "crates/b/src/y.rs",
+                "m::named_enum! {\n    #[derive(Ord)]\n    pub Retry { A = \"a\" }\n}",
+            ),
+            ("crates/b/src/z.rs", "format!(\"{x}\", Retry);"),
+        ];
+        check(&files, &["crates/a/src/x.rs:3", "crates/b/src/y.rs:3"]);
     }
 
     #[test]
