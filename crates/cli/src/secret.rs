@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use clap::{Args, Subcommand};
 use milepost_model::secret::Secret;
-use milepost_ops::secret::{SecretItem, SecretOperations};
+use milepost_ops::secret::{self, SecretItem};
 use milepost_store::limits::SECRET_BYTES;
 use serde_json::json;
 
@@ -58,12 +58,11 @@ pub(crate) fn run(command: &SecretCommand, terminal: &mut Terminal) -> CliResult
 
 fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CliResult {
     let writer = environment::writer(None)?;
-    let secrets = SecretOperations::of(&writer);
     // An invalid name is rejected before the user types a value.
-    SecretOperations::check(&args.name, args.origin.as_deref())?;
+    secret::check(&args.name, args.origin.as_deref())?;
     let value = value(&args.name)?;
-    secrets.set(&args.name, value, args.origin.as_deref())?;
-    let stored = secrets.list()?.into_iter().find(|item| item.name == args.name);
+    secret::set(&writer, &args.name, value, args.origin.as_deref())?;
+    let stored = secret::list(&writer)?.into_iter().find(|item| item.name == args.name);
     terminal.answer(&stored, |terminal| {
         let name = safe(&args.name);
         let origin = stored.as_ref().and_then(|item| item.origin.as_deref());
@@ -88,7 +87,7 @@ fn value(name: &str) -> CliResult<Secret> {
 }
 
 fn list(terminal: &mut Terminal) -> CliResult {
-    let items = SecretOperations::of(&environment::writer(None)?).list()?;
+    let items = secret::list(&environment::writer(None)?)?;
     terminal.answer(&json!({"secrets": items}), |terminal| {
         if items.is_empty() {
             terminal.line("no secrets yet\nhint: store one with `milepost secret set <NAME>`");
@@ -105,7 +104,7 @@ fn row(item: &SecretItem) -> Vec<String> {
 }
 
 fn remove(args: &RemoveSecretArgs, terminal: &mut Terminal) -> CliResult {
-    SecretOperations::of(&environment::writer(None)?).remove(&args.name)?;
+    secret::remove(&environment::writer(None)?, &args.name)?;
     terminal.answer(&json!({"removed": args.name}), |terminal| {
         terminal.line(format!("removed secret {}", safe(&args.name)));
     })

@@ -1,7 +1,7 @@
 //! `milepost` without a command: open runs, pending questions, and the command to type next.
 
 use milepost_ops::Reader;
-use milepost_ops::run::overview::{RunOverview, WaitingItem, WaitingItemKind, overview};
+use milepost_ops::run::overview::{RunOverview, WaitingItem, overview};
 
 use crate::environment;
 use crate::failure::CliResult;
@@ -36,13 +36,6 @@ fn show(found: &RunOverview, terminal: &mut Terminal) {
     terminal.line(format!("next: {}", safe(&wording::command_text(&found.next))));
 }
 
-fn kind(kind: WaitingItemKind) -> &'static str {
-    match kind {
-        WaitingItemKind::Waiting(kind) => run::waiting_name(kind),
-        WaitingItemKind::Paused | WaitingItemKind::Damaged => kind.name(),
-    }
-}
-
 fn waiting(heading: &str, all: &str, asked: &[WaitingItem], terminal: &mut Terminal) {
     if asked.is_empty() {
         return;
@@ -51,7 +44,8 @@ fn waiting(heading: &str, all: &str, asked: &[WaitingItem], terminal: &mut Termi
     for one in asked.iter().take(limits::STATUS_LINES) {
         let step = one.step.as_deref().map(|step| format!(" {step}")).unwrap_or_default();
         let message = one.message.lines().next().unwrap_or_default();
-        let line = format!("  {}  {}{step}: {message}", one.run_id, kind(one.kind));
+        let kind = run::waiting_name(one.kind);
+        let line = format!("  {}  {kind}{step}: {message}", one.run_id);
         terminal.line(cut(&safe(&line), terminal.width()));
     }
     if let Some(rest @ 1..) = asked.len().checked_sub(limits::STATUS_LINES) {

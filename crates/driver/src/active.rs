@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use milepost_engine::Flow;
 use milepost_engine::event::JournalEntry;
@@ -11,8 +11,8 @@ use milepost_engine::state::State;
 use milepost_model::id::RunId;
 use tokio::sync::Notify;
 
-use crate::limits;
 use crate::snapshot::{RunProgress, Snapshot};
+use crate::{limits, locked};
 
 /// A run as recorded in the journal.
 #[derive(Debug, Clone)]
@@ -113,13 +113,9 @@ impl ActiveRun {
         ActiveRun { told, moved, turned, stalled, writing, shown }
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Gives access to everything that has been written.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&WrittenRun) -> T) -> T {
-        let mut shown = self.shown();
+        let mut shown = locked(&self.shown);
         let unseen = std::mem::take(&mut shown.unseen);
         if unseen > 0 {
             shown.written.catch_up(unseen);
@@ -128,19 +124,19 @@ impl ActiveRun {
     }
 
     pub(crate) fn progress(&self) -> RunProgress {
-        self.shown().progress.clone()
+        locked(&self.shown).progress.clone()
     }
 
     /// The events after `seq`, if they are kept, and the progress after the last of them.
     pub(crate) fn news(&self, seq: u64) -> (Option<Vec<Arc<JournalEntry>>>, String, RunProgress) {
-        let shown = self.shown();
+        let shown = locked(&self.shown);
         let nonce = shown.written.state.head.nonce.clone();
         (shown.written.behind(seq), nonce, shown.progress.clone())
     }
 
     /// Publishes written events and the progress after them.
     pub(crate) fn show(&self, flow: &Flow, state: &State, entries: Vec<JournalEntry>) {
-        let mut shown = self.shown();
+        let mut shown = locked(&self.shown);
         shown.progress = RunProgress::of(flow, state);
         shown.written.flow = flow.clone();
         // Events that would no longer be kept must be applied now.
@@ -159,7 +155,7 @@ impl ActiveRun {
 
     /// Takes over the driver's state of a run that is no longer driven.
     pub(crate) fn hand_over(&self, flow: Flow, state: State) {
-        let mut shown = self.shown();
+        let mut shown = locked(&self.shown);
         shown.progress = RunProgress::of(&flow, &state);
         (shown.written.flow, shown.written.state) = (flow, Arc::new(state));
         (shown.unseen, shown.left) = (0, true);
@@ -167,16 +163,12 @@ impl ActiveRun {
 
     /// The final snapshot of an ended run, once its driver has released it.
     pub(crate) fn end(&self) -> Option<Snapshot> {
-        let shown = self.shown();
+        let shown = locked(&self.shown);
         let ended = shown.left && shown.progress.status.has_ended();
         ended.then(|| shown.written.snapshot())
     }
 
-    pub(crate) fn into_written(self) -> WrittenRun {
-        self.shown.into_inner().unwrap_or_else(PoisonError::into_inner).written
-    }
-
     pub(crate) fn written(&self) -> WrittenRun {
-        self.shown().written.clone()
+        locked(&self.shown).written.clone()
     }
 }

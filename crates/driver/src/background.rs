@@ -1,7 +1,7 @@
 //! The background work of a driver: sends heartbeats, wakes runs when they are due, and acquires
 //! orphaned ones.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use milepost_engine::ports::{JournalError, Takeover};
 use milepost_model::id::RunId;
@@ -9,7 +9,7 @@ use milepost_model::id::RunId;
 use crate::driver::{Driver, DriverInner};
 use crate::heartbeat::HeartbeatPermit;
 use crate::sleepers::DueRun;
-use crate::{RunError, limits};
+use crate::{RunError, limits, locked};
 
 impl Driver {
     /// Returns a permit to begin something now. If the last heartbeat has expired, sends a new one
@@ -207,8 +207,7 @@ impl Driver {
             }
         });
         if let Ok(subscription) = inner.dispatch.subscribe(&inner.holder, wake).await {
-            let mut kept = inner.subscription.lock().unwrap_or_else(PoisonError::into_inner);
-            *kept = Some(subscription);
+            *locked(&inner.subscription) = Some(subscription);
         }
     }
 }

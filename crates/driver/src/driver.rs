@@ -314,9 +314,8 @@ impl Driver {
         let driver = self.clone();
         let task = async move {
             let shown = Arc::clone(&active);
-            let permit = hold.permit.clone();
             let run_task = RunTask::new(driver.clone(), hold, interpreter, shown);
-            let last = run_task.drive(permit, decision).await;
+            let last = run_task.drive(decision).await;
             let sleeps = last.as_ref().and_then(|left| left.sleeps).filter(|_| !driver.ends());
             let sleeps = sleeps.map(|(wake_ms, now_ms)| (wake_ms, now_ms, driver.now_ms()));
             driver.inner.watcher.leave(&run, &active, last, sleeps);

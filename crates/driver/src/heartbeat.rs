@@ -5,13 +5,13 @@
 //! A process does not notice when it is suspended. All it can do is check a clock that keeps
 //! running, immediately before it acts.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost_engine::ports::{SendPermit, Takeover};
 
 use crate::clock::{MonotonicClock, WallClock};
-use crate::limits;
+use crate::{limits, locked};
 
 /// The acknowledged heartbeats of this process.
 pub(crate) struct Heartbeat {
@@ -65,10 +65,6 @@ impl Heartbeat {
         Heartbeat { clock, wall, beating: Mutex::default() }
     }
 
-    fn beating(&self) -> MutexGuard<'_, Beating> {
-        self.beating.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The moment at which a heartbeat is sent: it is valid from here on, not from its
     /// acknowledgment.
     pub(crate) fn sends(&self) -> Moment {
@@ -77,7 +73,7 @@ impl Heartbeat {
 
     /// Records that a heartbeat was acknowledged.
     pub(crate) fn acknowledged(&self, sent: Moment, counts_for: Duration) {
-        let mut beating = self.beating();
+        let mut beating = locked(&self.beating);
         beating.counts_for = counts_for;
         // If the previous heartbeat has expired, a late acknowledgment does not revive its permits.
         let now = (self.clock)();
@@ -93,7 +89,7 @@ impl Heartbeat {
     /// slept, or that the wall clock jumped.
     pub(crate) fn looks(&self) {
         let now = self.sends();
-        let mut beating = self.beating();
+        let mut beating = locked(&self.beating);
         let Some(last) = beating.seen.replace(now) else { return };
         let passed = now.at.saturating_sub(last.at);
         let told = Duration::from_millis(now.wall_ms.saturating_sub(last.wall_ms));
@@ -108,17 +104,17 @@ impl Heartbeat {
     /// Records that this process drives nothing: sending no heartbeats from here on does not count
     /// as an absence.
     pub(crate) fn rests(&self) {
-        self.beating().valid_until = None;
+        locked(&self.beating).valid_until = None;
     }
 
     /// The interval between heartbeats.
     pub(crate) fn period(&self) -> Duration {
-        (self.beating().counts_for / 3).max(limits::BEAT_LEAST)
+        (locked(&self.beating).counts_for / 3).max(limits::BEAT_LEAST)
     }
 
     /// Returns a permit to begin something, or `None` if a heartbeat must be acknowledged first.
     pub(crate) fn permit(self: &Arc<Heartbeat>) -> Option<HeartbeatPermit> {
-        let beating = self.beating();
+        let beating = locked(&self.beating);
         let valid = beating.valid_until.is_some_and(|until| (self.clock)() < until);
         let incarnation = beating.incarnation;
         valid.then(|| HeartbeatPermit { heartbeat: Arc::clone(self), incarnation })
@@ -127,7 +123,7 @@ impl Heartbeat {
     /// Which runs this process may take over now.
     pub(crate) fn takeover(&self) -> Takeover {
         let now = (self.clock)();
-        let beating = self.beating();
+        let beating = locked(&self.beating);
         let unseen =
             beating.seen.is_some_and(|seen| now.saturating_sub(seen.at) > beating.counts_for);
         let away = unseen || beating.is_late(now) || now < beating.judges_from;
@@ -137,17 +133,17 @@ impl Heartbeat {
     /// Whether the wall clock may have been set back since the last call. The first call returns
     /// true, because it may have happened before this process started.
     pub(crate) fn was_set_back(&self) -> bool {
-        !std::mem::replace(&mut self.beating().steady, true)
+        !std::mem::replace(&mut locked(&self.beating).steady, true)
     }
 
     /// Makes the next call of [`Heartbeat::has_returned`] return true again.
     pub(crate) fn returns_again(&self) {
-        self.beating().returned = true;
+        locked(&self.beating).returned = true;
     }
 
     /// Whether this process has returned from an absence since the last call.
     pub(crate) fn has_returned(&self) -> bool {
-        std::mem::take(&mut self.beating().returned)
+        std::mem::take(&mut locked(&self.beating).returned)
     }
 }
 
@@ -161,7 +157,7 @@ pub(crate) struct HeartbeatPermit {
 impl HeartbeatPermit {
     pub(crate) fn holds(&self) -> bool {
         // Lock first: any delay after reading the clock is only what the caller needs to act.
-        let beating = self.heartbeat.beating();
+        let beating = locked(&self.heartbeat.beating);
         let now = (self.heartbeat.clock)();
         beating.incarnation == self.incarnation
             && beating.valid_until.is_some_and(|until| now < until)

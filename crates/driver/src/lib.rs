@@ -22,6 +22,8 @@ mod snapshot;
 mod trace;
 mod watcher;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 pub use children::plan_continuation;
 pub use driver::{Driver, DriverPorts};
 pub use error::RunError;
@@ -32,3 +34,8 @@ pub use service::{
 };
 pub use snapshot::Snapshot;
 pub use watcher::RunWatcher;
+
+/// What a mutex guards. A panic elsewhere leaves nothing half-done in it.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

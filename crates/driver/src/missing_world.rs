@@ -35,9 +35,7 @@ impl WorldView for MissingWorldSender {
 
 impl RequestSender for MissingWorldSender {
     fn send(&self, _: OutgoingRequest) -> BoxFuture<'_, AttemptOutcome> {
-        let (failure, trouble) = (self.failure.clone(), FailureKind::Unsendable);
-        let outcome =
-            AttemptOutcome::Failed { failure, trouble, unsent: true, retry_after_ms: None };
+        let outcome = AttemptOutcome::failed(self.failure.clone(), FailureKind::Unsendable, true);
         Box::pin(std::future::ready(outcome))
     }
 

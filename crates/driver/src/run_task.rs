@@ -34,12 +34,8 @@ type World = (Option<Box<RunWorld>>, Arc<dyn RequestSender>);
 /// A run that is being driven.
 pub(crate) struct RunTask {
     driver: Driver,
-    lease: Lease,
+    held: RunHold,
     interpreter: Interpreter,
-    /// The sender for the run's world.
-    requests: Arc<dyn RequestSender>,
-    durability: Durability,
-    lacks_world: bool,
     active: Arc<ActiveRun>,
     clock: RunClock,
     /// The status that was last reported.
@@ -65,6 +61,7 @@ pub(crate) struct RunHold {
     pub(crate) lease: Lease,
     /// Limits what may begin under the lease.
     pub(crate) permit: HeartbeatPermit,
+    /// The sender for the run's world.
     pub(crate) sender: Arc<dyn RequestSender>,
     pub(crate) durability: Durability,
     /// A lower bound for the run's time, which it has already reached.
@@ -95,17 +92,13 @@ impl RunTask {
         interpreter: Interpreter,
         active: Arc<ActiveRun>,
     ) -> RunTask {
-        let RunHold { lease, sender: requests, durability, least_ms, lacks_world, .. } = held;
         let (sender, outcomes) = mpsc::channel(limits::OUTCOMES);
-        let clock = driver.clock_of(interpreter.state().now_ms.max(least_ms));
+        let clock = driver.clock_of(interpreter.state().now_ms.max(held.least_ms));
         let (acknowledge, acknowledged) = mpsc::channel(limits::OUTCOMES);
         RunTask {
             driver,
-            lease,
+            held,
             interpreter,
-            requests,
-            durability,
-            lacks_world,
             active,
             clock,
             told: None,
@@ -122,12 +115,8 @@ impl RunTask {
 
     /// Drives the run until it ends, waits for somebody, or belongs to another process. Returns the
     /// run as it is on disk, or `None` if it belongs to another process now.
-    pub(crate) async fn drive(
-        mut self,
-        permit: HeartbeatPermit,
-        decision: Decision,
-    ) -> Option<ReleasedRun> {
-        let mut begun = self.commit(Some(permit), decision).await;
+    pub(crate) async fn drive(mut self, decision: Decision) -> Option<ReleasedRun> {
+        let mut begun = self.commit(Some(self.held.permit.clone()), decision).await;
         if begun.is_ok() {
             begun = self.hear().await;
         }
@@ -172,7 +161,7 @@ impl RunTask {
     /// Whether there is nothing left to do here for now.
     fn is_done(&self) -> bool {
         let status = self.interpreter.status();
-        if status.has_ended() || (self.lacks_world && self.calls.is_empty()) {
+        if status.has_ended() || (self.held.lacks_world && self.calls.is_empty()) {
             return true;
         }
         let soon = self.clock.now_ms() + limits::SOON_MS;
@@ -235,7 +224,7 @@ impl RunTask {
     }
 
     fn child(&self, key: StepKey, run: RunId, workflow: String) -> Child {
-        let parent = self.lease.run.clone();
+        let parent = self.held.lease.run.clone();
         let step = self.interpreter.state().step(&key);
         let inner = step.and_then(|step| step.child.as_deref());
         let inner = inner.filter(|inner| inner.run == run.as_str());
@@ -252,12 +241,12 @@ impl RunTask {
             // The messages stay in the inbox.
             return Ok(());
         }
-        let mut pending = self.driver.inner.journal.pending(&self.lease.run).await?;
-        if self.lacks_world {
+        let mut pending = self.driver.inner.journal.pending(&self.held.lease.run).await?;
+        if self.held.lacks_world {
             pending.sort_by_key(|message| !leaves_world(message));
         }
         for message in pending {
-            if self.lacks_world && !self.has_ended() && !leaves_world(&message) {
+            if self.held.lacks_world && !self.has_ended() && !leaves_world(&message) {
                 // The other messages stay in the inbox.
                 break;
             }
@@ -314,8 +303,8 @@ impl RunTask {
             return Ok(None);
         }
         let head = RunCreated { world: resumption.world.clone(), ..state.head.clone() };
-        let opened = self.driver.world(&self.lease.run, &head).await?;
-        let before = std::mem::replace(&mut self.requests, opened.sender);
+        let opened = self.driver.world(&self.held.lease.run, &head).await?;
+        let before = std::mem::replace(&mut self.held.sender, opened.sender);
         Ok(Some((state.head.world.clone(), before)))
     }
 
@@ -323,8 +312,8 @@ impl RunTask {
     fn settle_world(&mut self, before: Option<World>) {
         let Some((world, sender)) = before else { return };
         match self.interpreter.state().head.world == world {
-            true => self.requests = sender,
-            false => self.lacks_world = false,
+            true => self.held.sender = sender,
+            false => self.held.lacks_world = false,
         }
     }
 
@@ -340,7 +329,7 @@ impl RunTask {
             return Ok(None);
         }
         let before = (state.head.text_hash.clone(), self.interpreter.flow().clone());
-        let (journal, run) = (&*self.driver.inner.journal, &self.lease.run);
+        let (journal, run) = (&*self.driver.inner.journal, &self.held.lease.run);
         let flow = load::flow(journal, run, &Pin::after(resumption)).await?;
         self.interpreter.set_flow(flow);
         Ok(Some(before))
@@ -349,7 +338,7 @@ impl RunTask {
     async fn handle(&mut self, input: Input) -> Result<(), JournalError> {
         let after_read = matches!(&input, Input::Called { key, .. } if self.reads(key));
         let now_ms = self.clock.now_ms();
-        match self.interpreter.handle(input, now_ms, &*self.requests) {
+        match self.interpreter.handle(input, now_ms, &*self.held.sender) {
             Ok(mut decision) => {
                 let permit = self.permit().await?;
                 if let Some(permit) = permit.as_ref().filter(|_| after_read) {
@@ -359,7 +348,7 @@ impl RunTask {
             }
             // The interpreter's decisions always fit; if one does not, the run is not driven any
             // further.
-            Err(_) => Err(JournalError::Quarantined { run: self.lease.run.clone() }),
+            Err(_) => Err(JournalError::Quarantined { run: self.held.lease.run.clone() }),
         }
     }
 
@@ -387,7 +376,7 @@ impl RunTask {
     /// process ends before the write, nothing is lost: both requests are sent again. Runs with a
     /// budget are excluded, because the lost requests would not be counted.
     async fn send_reads(&mut self, permit: &HeartbeatPermit, decision: &mut Decision) {
-        let relaxed = self.durability == Durability::Relaxed && decision.answers.is_empty();
+        let relaxed = self.held.durability == Durability::Relaxed && decision.answers.is_empty();
         if !relaxed || !self.interpreter.state().head.budget.is_empty() {
             return;
         }
@@ -469,7 +458,7 @@ impl RunTask {
 
     /// Pauses all child runs, then acknowledges the pause.
     fn pause_children(&self, told: Vec<String>) {
-        let (driver, parent) = (self.driver.clone(), self.lease.run.clone());
+        let (driver, parent) = (self.driver.clone(), self.held.lease.run.clone());
         let (telling, acknowledge) = (Arc::clone(&self.telling), self.acknowledge.clone());
         self.driver.deliver(async move {
             let runs = {
@@ -492,13 +481,13 @@ impl RunTask {
         });
         let first = entries.first().map(|entry| entry.seq - 1);
         Append {
-            lease: self.lease.clone(),
+            lease: self.held.lease.clone(),
             after_seq: first.unwrap_or(self.interpreter.state().seq),
             entries: entries.to_vec(),
             standing: load::standing(&self.interpreter),
             answers: answers.collect(),
             at_ms: self.clock.now_ms(),
-            durability: self.durability,
+            durability: self.held.durability,
         }
     }
 
@@ -540,7 +529,7 @@ impl RunTask {
     }
 
     async fn reload(&mut self) -> Result<(), JournalError> {
-        let run = &self.lease.run;
+        let run = &self.held.lease.run;
         let loaded = load::load(&*self.driver.inner.journal, run).await;
         let loaded = loaded.map_err(|_| JournalError::Quarantined { run: run.clone() })?;
         self.interpreter = Interpreter::load(loaded.flow, loaded.state);
@@ -584,7 +573,8 @@ impl RunTask {
             RunEffect::Call { key, attempt, number, call, idempotency_key, digest } => {
                 let span = trace::step(&key, &call.command, number);
                 let state = self.interpreter.state();
-                let context = children::context(&self.lease.run, self.interpreter.flow(), state);
+                let context =
+                    children::context(&self.held.lease.run, self.interpreter.flow(), state);
                 let permit = permit.of_sending();
                 let sending = OutgoingRequest {
                     context,
@@ -633,7 +623,7 @@ impl RunTask {
     }
 
     fn send(&mut self, key: StepKey, attempt: u64, sending: OutgoingRequest, span: Span) {
-        let (requests, sender) = (Arc::clone(&self.requests), self.sender.clone());
+        let (requests, sender) = (Arc::clone(&self.held.sender), self.sender.clone());
         let own = key.clone();
         let task = async move {
             let mock = sending.context.mock;
@@ -671,14 +661,14 @@ impl RunTask {
         let above = state.head.parent.clone().zip(ChildEnd::of(state));
         let seq = state.seq;
         if self.interpreter.status().has_ended() {
-            self.requests.forget(&self.lease.run);
+            self.held.sender.forget(&self.held.lease.run);
         }
         // A lease that is not released expires.
-        let _ = self.driver.inner.journal.release(self.lease.clone()).await;
+        let _ = self.driver.inner.journal.release(self.held.lease.clone()).await;
         if let Some((parent, end)) = above
             && let Ok(run) = RunId::parse(&parent.run)
         {
-            let child = self.child(parent.key, self.lease.run.clone(), String::new());
+            let child = self.child(parent.key, self.held.lease.run.clone(), String::new());
             let child = Child { parent: run, again: None, ..child };
             let driver = self.driver.clone();
             self.driver.deliver(async move { driver.child_ended(&child, seq, end).await });
@@ -694,13 +684,13 @@ impl RunTask {
         if self.interpreter.is_held() && !self.full {
             let (flow, state) = (self.interpreter.flow().clone(), self.interpreter.state().clone());
             let mut probe = Interpreter::load(flow, state);
-            let next = probe.handle(Input::Tick, now_ms, &*self.requests).ok()?;
+            let next = probe.handle(Input::Tick, now_ms, &*self.held.sender).ok()?;
             if next.entries.is_empty() && next.effects.is_empty() {
                 self.interpreter = probe;
             }
         }
         let wake_ms = self.interpreter.wakes_at().filter(|_| self.interpreter.is_asleep())?;
-        let record = self.driver.inner.journal.run(&self.lease.run).await.ok()?;
+        let record = self.driver.inner.journal.run(&self.held.lease.run).await.ok()?;
         if !record.standing.is_asleep() {
             // If this fails, another driver acquires the run again and releases it.
             let _ = self.write(&[], &[]).await;
@@ -714,7 +704,7 @@ impl RunTask {
         self.calls.values().for_each(|(_, call)| call.abort());
         if !matches!(error, JournalError::Fenced { .. } | JournalError::Failed) {
             // A lease that is not released expires.
-            let _ = self.driver.inner.journal.release(self.lease).await;
+            let _ = self.driver.inner.journal.release(self.held.lease).await;
         }
         None
     }
@@ -731,6 +721,5 @@ fn is_outcome(event: &Event) -> bool {
 fn aborted() -> AttemptOutcome {
     let message = "the request was abandoned because the run was canceled";
     let failure = Failure::new(Code::RunCanceled, message, "find out whether it took effect");
-    let (trouble, retry_after_ms) = (FailureKind::Timeout, None);
-    AttemptOutcome::Failed { failure, trouble, unsent: false, retry_after_ms }
+    AttemptOutcome::failed(failure, FailureKind::Timeout, false)
 }

@@ -3,14 +3,14 @@
 //! of them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use milepost_model::id::RunId;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::limits;
+use crate::{limits, locked};
 
 /// The sleeping runs, by the time at which they wake.
 #[derive(Debug, Default)]
@@ -50,17 +50,13 @@ pub(crate) struct DueRun {
 }
 
 impl Sleepers {
-    fn sleeping(&self) -> MutexGuard<'_, Sleeping> {
-        self.sleeping.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a run that wakes at this time on its own clock, which may be ahead of the wall clock.
     pub(crate) fn add(&self, run: &RunId, wake_ms: u64, now_ms: u64, wall_now_ms: u64) {
         let left_ms = wake_ms.saturating_sub(now_ms);
         let wall_ms = wall_now_ms.saturating_add(left_ms);
         let alarm =
             Alarm { wall_ms, wake_ms, deadline: Instant::now() + Duration::from_millis(left_ms) };
-        let mut sleeping = self.sleeping();
+        let mut sleeping = locked(&self.sleeping);
         sleeping.remove(run);
         sleeping.by_run.insert(run.clone(), alarm);
         sleeping.order.insert((wall_ms, run.clone()));
@@ -70,49 +66,49 @@ impl Sleepers {
 
     /// Removes a run that is no longer sleeping.
     pub(crate) fn remove(&self, run: &RunId) {
-        self.sleeping().remove(run);
+        locked(&self.sleeping).remove(run);
     }
 
     /// Sets when the next run of another process is due.
     pub(crate) fn watch(&self, others_ms: Option<u64>) {
-        self.sleeping().others_ms = others_ms;
+        locked(&self.sleeping).others_ms = others_ms;
         self.changed.notify_one();
     }
 
     /// The current time of a sleeping run: elapsed time counts, even if the wall clock was set
     /// back.
     pub(crate) fn time_of(&self, run: &RunId) -> Option<u64> {
-        let alarm = self.sleeping().by_run.get(run).copied()?;
+        let alarm = locked(&self.sleeping).by_run.get(run).copied()?;
         let left = alarm.deadline.saturating_duration_since(Instant::now());
         Some(alarm.wake_ms.saturating_sub(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)))
     }
 
     /// Whether this process will wake a run, or is waking it.
     pub(crate) fn contains(&self, run: &RunId) -> bool {
-        let sleeping = self.sleeping();
+        let sleeping = locked(&self.sleeping);
         sleeping.by_run.contains_key(run) || sleeping.waking.contains(run)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        let sleeping = self.sleeping();
+        let sleeping = locked(&self.sleeping);
         sleeping.by_run.is_empty() && sleeping.waking.is_empty()
     }
 
     /// Records that an attempt to wake a run is over.
     pub(crate) fn tried(&self, run: &RunId) {
-        self.sleeping().waking.remove(run);
+        locked(&self.sleeping).waking.remove(run);
     }
 
     /// All sleeping runs, if there are only a few.
     pub(crate) fn few(&self) -> Option<Vec<RunId>> {
-        let sleeping = self.sleeping();
+        let sleeping = locked(&self.sleeping);
         let few = sleeping.by_run.len() <= limits::SLEEPERS_SEEN;
         few.then(|| sleeping.by_run.keys().cloned().collect())
     }
 
     /// How long until something is due; `None` if nothing is sleeping.
     pub(crate) fn nap(&self, wall_now_ms: u64) -> Option<Duration> {
-        let sleeping = self.sleeping();
+        let sleeping = locked(&self.sleeping);
         let own = sleeping.order.first().map(|(wall_ms, run)| {
             let passes = sleeping.by_run.get(run).map(|alarm| alarm.deadline);
             let passes = passes.map(|at| at.saturating_duration_since(Instant::now()));
@@ -128,7 +124,7 @@ impl Sleepers {
     /// Takes out the runs that are due, and returns whether a run of another process is due. Each
     /// run must then be marked as [tried](Sleepers::tried).
     pub(crate) fn due(&self, wall_now_ms: u64) -> (Vec<DueRun>, bool) {
-        let mut sleeping = self.sleeping();
+        let mut sleeping = locked(&self.sleeping);
         let mut due = Vec::new();
         while let Some((wall_ms, run)) = sleeping.order.first().cloned() {
             let alarm = sleeping.by_run.get(&run).copied();

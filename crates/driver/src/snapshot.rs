@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use milepost_engine::state::{Phase, State, Status, StepStatus};
-use milepost_engine::view::{self, StepBrief, Waiting};
+use milepost_engine::view::{self, Waiting};
 use milepost_engine::{Flow, StepKey};
 use milepost_model::id::RunId;
 
@@ -33,11 +33,6 @@ impl Snapshot {
     /// Who has to act before the run continues.
     pub fn waiting(&self) -> Vec<Waiting> {
         view::waiting(&self.flow, &self.state)
-    }
-
-    /// The steps that agents may work on now.
-    pub fn due(&self) -> Vec<StepBrief> {
-        view::briefs(&self.flow, &self.state)
     }
 
     /// Whether the run is waiting for somebody, itself or through its child runs.

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost_engine::StepKey;
@@ -25,7 +25,7 @@ use crate::run_task::ReleasedRun;
 use crate::service::{RunFuture, RunReader, RunUpdates, Until, WaitOptions};
 use crate::sleepers::Sleepers;
 use crate::snapshot::{RunProgress, Snapshot, children};
-use crate::{RunError, limits};
+use crate::{RunError, limits, locked};
 
 /// Read access to the runs of a journal.
 #[derive(Debug)]
@@ -59,10 +59,7 @@ impl Recent {
     fn into_written(self) -> WrittenRun {
         match self {
             Recent::Written(written) => *written,
-            Recent::Left(active) => match Arc::try_unwrap(active) {
-                Ok(active) => active.into_written(),
-                Err(active) => active.written(),
-            },
+            Recent::Left(active) => active.written(),
         }
     }
 }
@@ -357,12 +354,8 @@ impl RunWatcher {
         Ok(written)
     }
 
-    fn recent(&self) -> MutexGuard<'_, VecDeque<(RunId, Recent)>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn recall(&self, run: &RunId) -> Option<WrittenRun> {
-        let mut recent = self.recent();
+        let mut recent = locked(&self.recent);
         let index = recent.iter().position(|(other, _)| other == run)?;
         let found = recent.remove(index);
         drop(recent);
@@ -370,7 +363,7 @@ impl RunWatcher {
     }
 
     fn remember(&self, run: &RunId, last: Recent) {
-        let mut recent = self.recent();
+        let mut recent = locked(&self.recent);
         recent.retain(|(other, _)| other != run);
         let full = recent.len() >= limits::RECENT_RUNS;
         let oldest = if full { recent.pop_front() } else { None };
@@ -380,23 +373,19 @@ impl RunWatcher {
         drop(oldest);
     }
 
-    fn driven(&self) -> MutexGuard<'_, HashMap<RunId, Arc<ActiveRun>>> {
-        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The run, if this process drives it.
     pub(crate) fn active(&self, run: &RunId) -> Option<Arc<ActiveRun>> {
-        self.driven().get(run).cloned()
+        locked(&self.driven).get(run).cloned()
     }
 
     /// Whether this process drives no runs.
     pub(crate) fn is_empty(&self) -> bool {
-        self.driven().is_empty()
+        locked(&self.driven).is_empty()
     }
 
     /// The runs that this process drives.
     pub(crate) fn driven_runs(&self) -> Vec<RunId> {
-        self.driven().keys().cloned().collect()
+        locked(&self.driven).keys().cloned().collect()
     }
 
     /// Registers a delivery to a run, which lasts until the guard is dropped.
@@ -453,8 +442,10 @@ impl RunWatcher {
         if !self.are_awake().await {
             return false;
         }
-        let driven: Vec<(RunId, Arc<ActiveRun>)> =
-            self.driven().iter().map(|(run, active)| (run.clone(), Arc::clone(active))).collect();
+        let driven: Vec<(RunId, Arc<ActiveRun>)> = locked(&self.driven)
+            .iter()
+            .map(|(run, active)| (run.clone(), Arc::clone(active)))
+            .collect();
         for (run, active) in &driven {
             let RunProgress { status, calls, .. } = active.progress();
             let goes_on = status == Status::Running && !self.waits_below(run).await.unwrap_or(true);
@@ -481,7 +472,7 @@ impl RunWatcher {
 
     /// Notifies all driven runs that there may be a message in their inbox.
     pub(crate) fn wake(&self) {
-        self.driven().values().for_each(|active| active.told.notify_one());
+        locked(&self.driven).values().for_each(|active| active.told.notify_one());
         if !self.sleepers.is_empty() {
             self.sleepers.told.notify_one();
         }
@@ -490,7 +481,7 @@ impl RunWatcher {
     /// Records that this process now drives a run.
     pub(crate) fn begin(&self, run: RunId, active: Arc<ActiveRun>) {
         self.sleepers.remove(&run);
-        self.driven().insert(run, active);
+        locked(&self.driven).insert(run, active);
         self.begun.notify_waiters();
     }
 
@@ -505,7 +496,7 @@ impl RunWatcher {
         last: Option<ReleasedRun>,
         sleeps: Option<(u64, u64, u64)>,
     ) {
-        let mut driven = self.driven();
+        let mut driven = locked(&self.driven);
         if driven.get(run).is_some_and(|own| Arc::ptr_eq(own, active)) {
             if let Some((wake_ms, now_ms, wall_now_ms)) = sleeps {
                 self.sleepers.add(run, wake_ms, now_ms, wall_now_ms);

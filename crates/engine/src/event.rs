@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use milepost_model::hint::Hint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::{IntoStaticStr, VariantNames};
 
 use crate::world::RunWorld;
 use crate::{BudgetUsage, Failure, StepKey};
@@ -32,8 +33,9 @@ pub struct JournalEntry {
 }
 
 /// Something that happened in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr, VariantNames)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// The run has been created and is on disk.
     RunCreated(Box<RunCreated>),
@@ -218,7 +220,7 @@ pub enum Event {
 }
 
 /// The first event of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunCreated {
     pub run: String,
     /// The id of the workflow.
@@ -276,7 +278,7 @@ pub struct Parent {
 }
 
 /// Who caused an event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
     pub kind: ActorKind,
     /// The name of a user or a client.
@@ -284,14 +286,16 @@ pub struct Actor {
     pub name: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ActorKind {
-    Person,
-    /// A model.
-    Agent,
-    /// The engine itself, for example for a timeout or on behalf of a parent run.
-    Engine,
+serialized_enum! {
+    #[derive(Default)]
+    ActorKind {
+        Person = "person",
+        /// A model.
+        #[default]
+        Agent = "agent",
+        /// The engine itself, for example for a timeout or on behalf of a parent run.
+        Engine = "engine",
+    }
 }
 
 /// How a person proved their presence, weakest first.
@@ -571,6 +575,13 @@ impl Resumption {
 }
 
 impl Event {
+    /// The names of all kinds of events that this version knows, as written in the journal.
+    pub const KINDS: &[&str] = <Event as strum::VariantNames>::VARIANTS;
+
+    pub fn name(&self) -> &'static str {
+        self.into()
+    }
+
     /// The world that the run has from this event on.
     pub fn world(&self) -> Option<&RunWorld> {
         match self {
@@ -635,56 +646,4 @@ impl Event {
             | Event::RunCanceled => None,
         }
     }
-}
-
-/// Defines the name of each kind of event, as written in the journal.
-macro_rules! event_names {
-    ($($variant:ident = $name:literal),* $(,)?) => {
-        impl Event {
-            /// The names of all kinds of events that this version knows.
-            pub const KINDS: &[&str] = &[$($name),*];
-
-            pub fn name(&self) -> &'static str {
-                match self { $(Event::$variant { .. } => $name),* }
-            }
-        }
-    };
-}
-
-event_names! {
-    RunCreated = "run_created",
-    WorldPinned = "world_pinned",
-    StepScheduled = "step_scheduled",
-    AttemptStarted = "attempt_started",
-    AttemptSucceeded = "attempt_succeeded",
-    AttemptFailed = "attempt_failed",
-    AttemptUnknown = "attempt_unknown",
-    OutcomeDecided = "outcome_decided",
-    StepSkipped = "step_skipped",
-    StepSucceeded = "step_succeeded",
-    StepFailed = "step_failed",
-    StepCanceled = "step_canceled",
-    PromptOffered = "prompt_offered",
-    SubmissionReceived = "submission_received",
-    SubmissionRejected = "submission_rejected",
-    SubmissionAccepted = "submission_accepted",
-    ContextAdded = "context_added",
-    ApprovalRequested = "approval_requested",
-    Approved = "approved",
-    Rejected = "rejected",
-    ApprovalVoided = "approval_voided",
-    WentBack = "went_back",
-    TimerSet = "timer_set",
-    TimerFired = "timer_fired",
-    ChildStarted = "child_started",
-    ChildFinished = "child_finished",
-    BudgetWarned = "budget_warned",
-    BudgetReached = "budget_reached",
-    CancelRequested = "cancel_requested",
-    Paused = "paused",
-    Resumed = "resumed",
-    RunResumedFrom = "run_resumed_from",
-    RunSucceeded = "run_succeeded",
-    RunFailed = "run_failed",
-    RunCanceled = "run_canceled",
 }

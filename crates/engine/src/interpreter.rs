@@ -76,7 +76,7 @@ pub trait WorldView {
 }
 
 /// A request as it would be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreparedCall {
     /// A digest of the whole request.
     pub digest: String,
@@ -122,8 +122,12 @@ impl AttemptOutcome {
     pub fn lapsed() -> AttemptOutcome {
         let message = "the request was not sent: this process was suspended for too long";
         let failure = Failure::new(Code::UpstreamFailed, message, "it is retried automatically");
-        let (trouble, retry_after_ms) = (FailureKind::Lapsed, None);
-        AttemptOutcome::Failed { failure, trouble, unsent: true, retry_after_ms }
+        AttemptOutcome::failed(failure, FailureKind::Lapsed, true)
+    }
+
+    /// The outcome of a request that no server asked to be sent later.
+    pub fn failed(failure: Failure, trouble: FailureKind, unsent: bool) -> AttemptOutcome {
+        AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms: None }
     }
 }
 
@@ -684,7 +688,6 @@ impl Turn<'_> {
             AttemptOutcome::Answered { answer, duration_ms } => {
                 self.record(Event::AttemptSucceeded { key, answer, duration_ms })
             }
-
             AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms } => {
                 let step = self.interpreter.flow.of_key(&key);
                 let certain = match trouble {

@@ -35,8 +35,7 @@ pub use interpreter::evaluator::next;
 pub use interpreter::flow::{Flow, FlowNode};
 pub use interpreter::retry::FailureKind;
 pub use secret_placeholder::{
-    mask_secrets, mask_text, replace_secrets, replace_secrets_in_map, secret_names_in,
-    secret_placeholder,
+    mask_secrets, mask_text, replace_secrets, secret_names_in, secret_placeholder,
 };
 
 /// The engine's actor name when it cancels a run or rejects a question because time is up.

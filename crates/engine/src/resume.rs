@@ -43,7 +43,7 @@ pub enum Origin {
 }
 
 /// A request to resume a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResumeRequest {
     pub origin: Origin,
     /// Run only the named or failed step, instead of everything that depends on it as well.
@@ -75,20 +75,11 @@ impl ResumeRequest {
     /// The simplest request: continue where the run failed, and change nothing.
     pub fn of(state: &State, by: Actor) -> ResumeRequest {
         ResumeRequest {
-            origin: Origin::Failed,
-            only: false,
-            latest: false,
-            inputs: Map::new(),
-            env: Map::new(),
-            redo: Vec::new(),
-            overrides: BTreeMap::new(),
-            budget: BTreeMap::new(),
             by,
-            reason: None,
             text_hash: state.head.text_hash.clone(),
             plan_hash: state.head.plan_hash.clone(),
             deadline_ms: state.head.deadline_ms,
-            world: None,
+            ..ResumeRequest::default()
         }
     }
 }

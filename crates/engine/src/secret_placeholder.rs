@@ -4,7 +4,7 @@
 //! anywhere.
 
 use milepost_model::secret;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub fn secret_placeholder(nonce: &str, name: &str) -> String {
     format!("{}{name}{CLOSE}", open(nonce))
@@ -47,16 +47,6 @@ pub fn replace_secrets(
     with: &mut dyn FnMut(&str) -> Option<String>,
 ) -> Value {
     replace_in_value(&open(nonce), value, with)
-}
-
-/// Replaces every placeholder in the values of a map; keys never contain secrets.
-pub fn replace_secrets_in_map(
-    nonce: &str,
-    map: &Map<String, Value>,
-    with: &mut dyn FnMut(&str) -> Option<String>,
-) -> Map<String, Value> {
-    let open = open(nonce);
-    map.iter().map(|(name, value)| (name.clone(), replace_in_value(&open, value, with))).collect()
 }
 
 /// The names of the secrets whose placeholders occur in a value.

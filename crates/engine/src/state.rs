@@ -79,7 +79,7 @@ impl Status {
 }
 
 /// The state of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     /// The first event, with inputs, text and budget as they are now.
     pub head: RunCreated,
@@ -142,18 +142,8 @@ impl State {
             seq: 1,
             now_ms: entry.at_ms,
             began_ms: entry.at_ms,
-            steps: BTreeMap::new(),
-            context: Map::new(),
-            spent: BudgetUsage::default(),
-            warned: Vec::new(),
-            parked: None,
-            canceling: None,
-            paused: false,
-            paused_by: None,
-            only: None,
-            end: None,
             names: names(created, entry.at_ms),
-            found: StepIndex::default(),
+            ..State::default()
         })
     }
 

@@ -5,7 +5,7 @@ use milepost_model::step::{Action, Prompt, PromptText, Step};
 use milepost_model::walk::{self, BlockedStep, WalkPosition};
 use serde_json::{Map, Value};
 
-use crate::event::{Actor, ActorKind, ApprovalRequest, SubmissionIssue};
+use crate::event::{Actor, ApprovalRequest, SubmissionIssue};
 use crate::interpreter::evaluator::{RunEvaluator, context, loop_context};
 use crate::interpreter::scope::RunScope;
 use crate::state::{End, Phase, State, Status};
@@ -46,8 +46,10 @@ impl Waiting {
 
 serialized_enum! {
     /// The kind of thing that a run waits for.
+    #[derive(Default)]
     WaitingKind {
         /// A person answers an approval.
+        #[default]
         Approval = "approval",
         /// The time to answer an approval has passed. Nothing was driving the run at that moment,
         /// so its journal does not say so yet.
@@ -58,8 +60,12 @@ serialized_enum! {
         Person = "person",
         /// A person raises a limit.
         Budget = "budget",
+        /// Somebody paused the run.
+        Paused = "paused",
         /// No process is driving the run.
         Adrift = "adrift",
+        /// The run is set aside because its journal is damaged.
+        Damaged = "damaged",
         /// An agent works on a step.
         Agent = "agent",
         /// An agent supplies a variable.
@@ -282,11 +288,7 @@ pub fn shown_inputs(state: &State) -> Map<String, Value> {
 
 /// A short description of an actor.
 pub fn who(actor: &Actor) -> String {
-    let kind = match actor.kind {
-        ActorKind::Person => "person",
-        ActorKind::Agent => "agent",
-        ActorKind::Engine => "engine",
-    };
+    let kind = actor.kind.name();
     let name: String = actor.name.chars().take(limits::COMMENT_CHARS).collect();
     if name.is_empty() { kind.to_owned() } else { format!("{kind} {name}") }
 }

@@ -132,6 +132,7 @@ fn header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
 }
 
 /// A mocked catalog.
+#[derive(Debug)]
 pub struct Mock {
     source: MockSource,
     settings: MockSettings,

@@ -34,9 +34,9 @@ impl std::fmt::Debug for CatalogClient {
     }
 }
 
-/// The secrets of a vault for one origin.
+/// The secrets for one origin; none without a vault, since previews show only their names.
 struct Bound {
-    vault: Vault,
+    vault: Option<Vault>,
     origin: Origin,
 }
 
@@ -44,7 +44,8 @@ impl SecretSource for Bound {
     fn secret(&self, name: &str) -> Result<milepost_model::secret::Secret, SecretSourceError> {
         let missing = || SecretSourceError::Missing { name: name.to_owned() };
         let parsed = SecretName::parse(name).map_err(|_| missing())?;
-        self.vault.get_for(&parsed, &self.origin).map_err(|error| match error {
+        let vault = self.vault.as_ref().ok_or_else(missing)?;
+        vault.get_for(&parsed, &self.origin).map_err(|error| match error {
             StoreError::NotFound { .. } => missing(),
             other => {
                 SecretSourceError::Unreadable { name: name.to_owned(), why: other.to_string() }
@@ -53,44 +54,16 @@ impl SecretSource for Bound {
     }
 }
 
-/// A source without secrets: previews show only their names.
-struct Unread;
-
-impl SecretSource for Unread {
-    fn secret(&self, name: &str) -> Result<milepost_model::secret::Secret, SecretSourceError> {
-        Err(SecretSourceError::Missing { name: name.to_owned() })
-    }
-}
-
 impl CatalogClient {
     /// The client of a catalog, or of a version of it that runs are pinned to; which private hosts
-    /// it may call, the catalog says as it is now.
+    /// it may call, the catalog says as it is now. Without a vault, it can preview requests but has
+    /// no secrets to send them.
     pub(crate) fn open(
         loaded: &LoadedCatalog,
         live: &CatalogRecord,
         config: &Config,
-        vault: Vault,
+        vault: Option<Vault>,
         profile: &ProfileName,
-    ) -> Result<CatalogClient> {
-        let secrets = |origin| Arc::new(Bound { vault, origin }) as Arc<dyn SecretSource>;
-        CatalogClient::with(loaded, live, config, profile, secrets)
-    }
-
-    /// A client that can preview the requests of a catalog but has no secrets to send them.
-    pub(crate) fn unread(
-        loaded: &LoadedCatalog,
-        config: &Config,
-        profile: &ProfileName,
-    ) -> Result<CatalogClient> {
-        CatalogClient::with(loaded, &loaded.record, config, profile, |_| Arc::new(Unread))
-    }
-
-    fn with(
-        loaded: &LoadedCatalog,
-        live: &CatalogRecord,
-        config: &Config,
-        profile: &ProfileName,
-        secrets: impl FnOnce(Origin) -> Arc<dyn SecretSource>,
     ) -> Result<CatalogClient> {
         let record = &loaded.record;
         let base = base(record)?;
@@ -106,7 +79,7 @@ impl CatalogClient {
         let credentials: BTreeMap<String, Credential> = given
             .filter_map(|(scheme, credential)| Some((scheme.clone(), of_record(credential)?)))
             .collect();
-        let secrets = secrets(base.origin());
+        let secrets = Arc::new(Bound { vault, origin: base.origin() });
         let schemes = loaded.face()?.schemes();
         let auth =
             Authenticator::new(record.id.clone(), base.clone(), schemes, credentials, secrets);

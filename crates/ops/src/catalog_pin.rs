@@ -29,17 +29,14 @@ pub(crate) struct CatalogPin {
 }
 
 impl CatalogPin {
-    fn new(record: Arc<CatalogRecord>, document: Digest, mark: Option<DocumentMark>) -> CatalogPin {
-        let text = record.pinned_text();
+    fn new(record: Arc<CatalogRecord>, text: &str, document: Digest) -> CatalogPin {
         let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
-        CatalogPin { record, document, text, mark, loaded: OnceLock::new() }
+        CatalogPin { record, document, text, mark: None, loaded: OnceLock::new() }
     }
 
     /// The version of a stored record; `None` if the text is not a record.
     pub(crate) fn of_kept(text: &str, document: Digest) -> Option<CatalogPin> {
-        let record = Arc::new(CatalogRecord::of_pinned(text)?);
-        let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
-        Some(CatalogPin { record, document, text, mark: None, loaded: OnceLock::new() })
+        Some(CatalogPin::new(Arc::new(CatalogRecord::of_pinned(text)?), text, document))
     }
 
     /// What a run records about it.
@@ -72,7 +69,8 @@ impl CatalogCache {
         if let Some(pin) = known.filter(|pin| pin.document == document && pin.mark == mark) {
             return Ok(pin);
         }
-        let pin = Arc::new(CatalogPin::new(Arc::clone(record), document, mark));
+        let pin = CatalogPin::new(Arc::clone(record), &record.pinned_text(), document);
+        let pin = Arc::new(CatalogPin { mark, ..pin });
         locked(&self.newest).insert(record.id.clone(), Arc::clone(&pin));
         Ok(pin)
     }

@@ -21,62 +21,49 @@ pub struct SecretItem {
     pub origin: Option<String>,
 }
 
-/// Operations on the secrets of a process, for a person.
-#[derive(Debug)]
-pub struct SecretOperations<'w> {
-    writer: &'w Writer,
+/// Lists every secret by name.
+pub fn list(writer: &Writer) -> Result<Vec<SecretItem>> {
+    let entries = writer.vault()?.list().or_problem()?;
+    let item = |entry: SecretEntry| SecretItem {
+        name: entry.name.as_str().to_owned(),
+        from: entry.from.name().to_owned(),
+        shadowed: entry.shadowed,
+        origin: entry.origin,
+    };
+    Ok(entries.into_iter().map(item).collect())
 }
 
-impl<'w> SecretOperations<'w> {
-    /// Creates the operations for a writer.
-    pub fn of(writer: &'w Writer) -> SecretOperations<'w> {
-        SecretOperations { writer }
-    }
+/// Checks a name and an origin, before there is a value.
+pub fn check(name: &str, origin: Option<&str>) -> Result<()> {
+    parsed(name)?;
+    origin.map(origin_of).transpose().map(drop)
+}
 
-    /// Lists every secret by name.
-    pub fn list(&self) -> Result<Vec<SecretItem>> {
-        let entries = self.writer.vault()?.list().or_problem()?;
-        let item = |entry: SecretEntry| SecretItem {
-            name: entry.name.as_str().to_owned(),
-            from: entry.from.name().to_owned(),
-            shadowed: entry.shadowed,
-            origin: entry.origin,
-        };
-        Ok(entries.into_iter().map(item).collect())
-    }
+/// Stores a secret, bound to an origin if one is given.
+pub fn set(writer: &Writer, name: &str, value: Secret, origin: Option<&str>) -> Result<()> {
+    let name = parsed(name)?;
+    let origin = origin.map(origin_of).transpose()?;
+    writer.vault()?.set(&name, value, origin.as_ref()).or_problem()
+}
 
-    /// Checks a name and an origin, before there is a value.
-    pub fn check(name: &str, origin: Option<&str>) -> Result<()> {
-        parsed(name)?;
-        origin.map(origin_of).transpose().map(drop)
-    }
+/// Removes a secret.
+pub fn remove(writer: &Writer, name: &str) -> Result<()> {
+    let removed = writer.vault()?.remove(&parsed(name)?);
+    removed.map_err(|error| match error {
+        SecretError::NotFound { .. } => none_to_remove(writer, name, &error),
+        error => problems::of_secret(&error),
+    })
+}
 
-    /// Stores a secret, bound to an origin if one is given.
-    pub fn set(&self, name: &str, value: Secret, origin: Option<&str>) -> Result<()> {
-        let name = parsed(name)?;
-        let origin = origin.map(origin_of).transpose()?;
-        self.writer.vault()?.set(&name, value, origin.as_ref()).or_problem()
-    }
-
-    /// Removes a secret.
-    pub fn remove(&self, name: &str) -> Result<()> {
-        let removed = self.writer.vault()?.remove(&parsed(name)?);
-        removed.map_err(|error| match error {
-            SecretError::NotFound { .. } => self.none_to_remove(name, &error),
-            error => problems::of_secret(&error),
-        })
-    }
-
-    /// The problem when the secret to remove does not exist. Unlike elsewhere, the hint must not
-    /// suggest setting it.
-    fn none_to_remove(&self, name: &str, error: &SecretError) -> Problem {
-        let all = self.list().unwrap_or_default();
-        let meant = suggest::closest(name, all.iter().map(|item| item.name.as_str()));
-        let all = Hint::text("list them with ").call(Invocation::of("secret.list"));
-        let hint = meant.map_or(all, problems::meant);
-        let message = format!("there is no secret `{name}`");
-        Problem { message, hint, ..problems::of_secret(error) }
-    }
+/// The problem when the secret to remove does not exist. Unlike elsewhere, the hint must not
+/// suggest setting it.
+fn none_to_remove(writer: &Writer, name: &str, error: &SecretError) -> Problem {
+    let all = list(writer).unwrap_or_default();
+    let meant = suggest::closest(name, all.iter().map(|item| item.name.as_str()));
+    let all = Hint::text("list them with ").call(Invocation::of("secret.list"));
+    let hint = meant.map_or(all, problems::meant);
+    let message = format!("there is no secret `{name}`");
+    Problem { message, hint, ..problems::of_secret(error) }
 }
 
 fn origin_of(text: &str) -> Result<Origin> {

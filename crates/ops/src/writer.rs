@@ -26,7 +26,6 @@ pub struct Writer {
     pub(crate) choices: Arc<FetchedChoices>,
     pub(crate) workflows: Arc<WorkflowStore>,
     blobs: Blobs,
-    environment: Environment,
     /// The run service, created on first use; a process has only one.
     service: Arc<OnceLock<Service>>,
     /// Runs known to require no signature.
@@ -49,8 +48,7 @@ impl Writer {
             choices: Arc::new(FetchedChoices::open(&reader.locations)),
             workflows: Arc::new(WorkflowStore::open(&reader.locations)),
             blobs: Blobs::open(&reader.locations),
-            reader: reader.with_environment(environment.clone()),
-            environment,
+            reader: reader.with_environment(environment),
             service: Arc::default(),
             unsigned: Arc::default(),
         }
@@ -60,7 +58,7 @@ impl Writer {
     pub(crate) fn of_workspace(&self, locations: Locations) -> Writer {
         let reader = self.reader.of_workspace(locations);
         let unsigned = Arc::clone(&self.unsigned);
-        Writer { unsigned, ..Writer::open(reader, self.environment.clone()) }
+        Writer { unsigned, ..Writer::open(reader, (*self.reader.environment).clone()) }
     }
 
     /// The same writer with the catalog versions that a run is pinned to.
@@ -71,8 +69,8 @@ impl Writer {
 
     /// The store of secrets.
     pub(crate) fn vault(&self) -> Result<Vault> {
-        let config = self.reader.config()?;
-        Vault::open(&self.reader.locations, config.secrets, self.environment.clone()).or_problem()
+        let (config, environment) = (self.reader.config()?, (*self.reader.environment).clone());
+        Vault::open(&self.reader.locations, config.secrets, environment).or_problem()
     }
 
     /// The run service.
@@ -112,7 +110,7 @@ impl Writer {
 
     /// An environment variable.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
-        self.environment.variable(name).map(|value| value.reveal().to_owned())
+        self.reader.environment.variable(name).map(|value| value.reveal().to_owned())
     }
 
     /// Stores bytes that are not text, and returns their path.

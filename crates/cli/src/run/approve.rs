@@ -6,7 +6,7 @@ use std::path::Path;
 use milepost_model::limits::OUTPUT_BYTES;
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Caller;
-use milepost_ops::run::decide::{ApproveStep, RejectStep, Request};
+use milepost_ops::run::approve::{ApproveStep, RejectStep, Request};
 use milepost_ops::run::view::{RunView, WaitingKind, WaitingView};
 use serde_json::{Map, Value};
 

@@ -17,7 +17,7 @@ use crate::interpreter::command::NextCommand;
 use crate::interpreter::condition_trace;
 use crate::interpreter::frontier::Frontier;
 use crate::interpreter::scope::RunScope;
-
+use crate::interpreter::step_action;
 use crate::state::{Phase, State, StepState};
 use crate::{Cause, Failure, Flow, FlowNode, StepKey, view};
 
@@ -192,7 +192,7 @@ impl<'s> RunEvaluator<'s> {
             return none_open();
         }
         if self.flow.is_walked() {
-            return none_open() && matches!(self.position(), Ok(Place::Complete));
+            return none_open() && matches!(self.position(), Ok(WalkStage::Complete));
         }
         if let Some(only) = &self.state.only {
             return self.state.phase(only).is_closed() && none_open();
@@ -288,23 +288,23 @@ impl<'s> RunEvaluator<'s> {
             return None;
         }
         match self.position() {
-            Ok(Place::Due(command)) => command.map(|command| *command),
-            Ok(Place::Complete | Place::Blocked) => None,
+            Ok(WalkStage::Due(command)) => command.map(|command| *command),
+            Ok(WalkStage::Complete | WalkStage::Blocked) => None,
             Err(error) => self.unwalkable(&error),
         }
     }
 
-    fn position(&self) -> Result<Place, WalkError> {
+    fn position(&self) -> Result<WalkStage, WalkError> {
         let completed = self.completed(None);
         let context = Value::Object(context(self.state));
         let found = walk::next(self.flow.workflow(), &completed, &context)?;
         Ok(self.place(found.position))
     }
 
-    fn place(&self, position: WalkPosition<'_, '_>) -> Place {
+    fn place(&self, position: WalkPosition<'_, '_>) -> WalkStage {
         match position {
-            WalkPosition::Complete { .. } => Place::Complete,
-            WalkPosition::Blocked(_) => Place::Blocked,
+            WalkPosition::Complete { .. } => WalkStage::Complete,
+            WalkPosition::Blocked(_) => WalkStage::Blocked,
             WalkPosition::Due(due) => {
                 let key = StepKey::of_walk(&due.key);
                 let names = self.names(&key).passes(&due.loops);
@@ -315,7 +315,7 @@ impl<'s> RunEvaluator<'s> {
                     None if self.is_free(&key) => Some(self.begin(&one)),
                     None => None,
                 };
-                Place::Due(command.map(Box::new))
+                WalkStage::Due(command.map(Box::new))
             }
         }
     }
@@ -356,24 +356,19 @@ impl<'s> RunEvaluator<'s> {
                 && self.flow.of_key(other).is_some_and(|def| def.on_error == OnError::Fail)
         });
         if let Some((_, inner)) = broken {
-            let failure = failure_of(inner);
-            return Some(NextCommand::record(Event::StepFailed { key: key.clone(), failure }));
+            return Some(step_action::failed(key, failure_of(inner)));
         }
         let completed = self.completed(Some(key));
         let context = loop_context(self.state);
         match walk::within(self.flow.workflow(), step, &completed, &context) {
             Ok(found) => match self.place(found.position) {
-                Place::Due(command) => command.map(|command| *command),
-                Place::Blocked => None,
-                Place::Complete => {
-                    let output = Some(self.passes_of(key));
-                    Some(NextCommand::record(Event::StepSucceeded { key: key.clone(), output }))
-                }
+                WalkStage::Due(command) => command.map(|command| *command),
+                WalkStage::Blocked => None,
+                WalkStage::Complete => Some(step_action::succeeded(key, Some(self.passes_of(key)))),
             },
             Err(error) => {
                 let (id, error) = (key.as_str().to_owned(), error.to_string());
-                let failure = Cause::Unwalkable { key: id, error }.into();
-                Some(NextCommand::record(Event::StepFailed { key: key.clone(), failure }))
+                Some(step_action::failed(key, Cause::Unwalkable { key: id, error }.into()))
             }
         }
     }
@@ -491,7 +486,7 @@ impl<'s> RunEvaluator<'s> {
     }
 }
 
-enum Place {
+enum WalkStage {
     Due(Option<Box<NextCommand>>),
     Blocked,
     Complete,

@@ -13,7 +13,7 @@ use crate::state::{Phase, State, StepState};
 /// The progress of the top-level steps, by index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frontier {
-    places: Vec<Place>,
+    places: Vec<StepProgress>,
     /// Steps that have not started and have nothing left to wait for.
     ready: BTreeSet<usize>,
     /// The number of main steps that are not settled.
@@ -22,7 +22,7 @@ pub(crate) struct Frontier {
 
 /// The progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct StepProgress {
     /// It has not started.
     untouched: bool,
     /// It has ended.
@@ -40,7 +40,7 @@ impl Frontier {
     /// Derives the frontier from a run's state.
     pub(crate) fn of(flow: &Flow, state: &State) -> Frontier {
         let nodes = flow.nodes();
-        let places = nodes.iter().map(|node| Place {
+        let places = nodes.iter().map(|node| StepProgress {
             untouched: true,
             closed: false,
             settled: false,

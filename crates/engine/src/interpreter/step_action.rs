@@ -552,10 +552,10 @@ fn misfit(one: &Execution<'_, '_>, output: &Value) -> Option<NextCommand> {
     misfit.map(|failure| failed(one.key, failure))
 }
 
-fn succeeded(key: &StepKey, output: Option<Value>) -> NextCommand {
+pub(crate) fn succeeded(key: &StepKey, output: Option<Value>) -> NextCommand {
     NextCommand::record(Event::StepSucceeded { key: key.clone(), output })
 }
 
-fn failed(key: &StepKey, failure: Failure) -> NextCommand {
+pub(crate) fn failed(key: &StepKey, failure: Failure) -> NextCommand {
     NextCommand::record(Event::StepFailed { key: key.clone(), failure })
 }

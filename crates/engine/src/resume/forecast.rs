@@ -34,7 +34,7 @@ pub struct ForecastRange {
 
 impl ForecastRange {
     /// Exactly zero.
-    pub const NONE: ForecastRange = ForecastRange { least: 0, most: Some(0) };
+    const NONE: ForecastRange = ForecastRange { least: 0, most: Some(0) };
     const ONE: ForecastRange = ForecastRange { least: 1, most: Some(1) };
     const MAYBE: ForecastRange = ForecastRange { least: 0, most: Some(1) };
 
@@ -125,7 +125,8 @@ pub(crate) enum StepFate {
 }
 
 impl Forecast {
-    const NONE: Forecast = Forecast {
+    /// Nothing happens.
+    pub const NONE: Forecast = Forecast {
         calls: ForecastRange::NONE,
         writes: ForecastRange::NONE,
         agent_steps: ForecastRange::NONE,
@@ -145,11 +146,24 @@ impl Forecast {
             agent_steps: join(self.agent_steps, other.agent_steps),
             approvals: join(self.approvals, other.approvals),
             children: join(self.children, other.children),
-            saved: self.saved,
+            saved: SavedCost {
+                calls: self.saved.calls + other.saved.calls,
+                writes: self.saved.writes + other.saved.writes,
+                agent_steps: self.saved.agent_steps + other.saved.agent_steps,
+            },
         }
     }
 
-    fn plus(self, other: Forecast) -> Forecast {
+    /// Without upper bounds, except for the number of child runs: their cost is not known.
+    #[must_use]
+    pub fn unbounded(self) -> Forecast {
+        let open = self.with(Forecast::NONE, |own, _| ForecastRange { most: None, ..own });
+        Forecast { children: self.children, ..open }
+    }
+
+    /// The cost of two things together.
+    #[must_use]
+    pub fn plus(self, other: Forecast) -> Forecast {
         self.with(other, ForecastRange::plus)
     }
 

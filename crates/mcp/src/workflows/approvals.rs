@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Mutex;
 
-use milepost_ops::run::decide::{ApproveStep, RejectStep, Request as DecideRequest};
+use milepost_ops::run::approve::{ApproveStep, RejectStep, Request as DecideRequest};
 use milepost_ops::run::resume::ResumeRun;
 use milepost_ops::run::start::RunWorkflow;
 use milepost_ops::run::status::{self, GetRunStatus};

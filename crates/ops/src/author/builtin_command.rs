@@ -59,16 +59,10 @@ impl BuiltinCommand {
         };
         match done {
             Ok(output) => {
-                let (headers, notes) = (Map::new(), Vec::new());
-                let answer = CallAnswer { output, status: 200, headers, notes };
+                let answer = CallAnswer { output, status: 200, ..CallAnswer::default() };
                 AttemptOutcome::Answered { answer, duration_ms: 0 }
             }
-            Err(failure) => AttemptOutcome::Failed {
-                failure,
-                trouble: FailureKind::Unsendable,
-                unsent: true,
-                retry_after_ms: None,
-            },
+            Err(failure) => AttemptOutcome::failed(failure, FailureKind::Unsendable, true),
         }
     }
 }

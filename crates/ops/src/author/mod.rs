@@ -13,7 +13,7 @@ pub mod repair_and_rerun;
 
 pub(crate) use self::reject_secrets::of_run as no_secrets;
 use crate::prelude::*;
-use crate::run::prepare::{self, StartOptions};
+use crate::run::prepare;
 use crate::run::view::RunView;
 
 /// The target of a step that runs whichever workflow it is given.
@@ -61,13 +61,7 @@ impl Orchestration {
     /// Starts the orchestration; it is on disk when this returns.
     async fn begin(self, writer: &Writer, call: &dyn Caller) -> Result<RunView> {
         let runs = writer.runs()?;
-        let wish = StartOptions {
-            manifest: Some(self.manifest()),
-            inputs: self.given(),
-            own: true,
-            ..StartOptions::default()
-        };
-        let prepared = prepare::run(writer, call, wish).await?;
+        let prepared = prepare::own(writer, call, &self.manifest(), self.given()).await?;
         let run = runs.start(prepared).await.or_problem()?;
         // It is a task, so callers follow it to learn more.
         crate::run::view(runs, &run).await

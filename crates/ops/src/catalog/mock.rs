@@ -10,18 +10,13 @@ use super::import;
 use super::plan::ImportPlan;
 use crate::prelude::*;
 
+#[derive(Debug)]
 pub struct MockedApi {
     /// The name of the API.
     pub title: String,
     /// The number of operations it mocks.
     pub operation_count: usize,
     pub mock: Mock,
-}
-
-impl std::fmt::Debug for MockedApi {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MockedApi").field("title", &self.title).finish_non_exhaustive()
-    }
 }
 
 /// Opens a mock of a catalog, by id or title, or of a document, by path or URL. A file takes

@@ -35,15 +35,11 @@ operation! {
         Door::Command("catalog enable"),
         Door::Command("catalog disable"),
     ];
-    run: set_catalog_enabled(Writer, Request) -> Response;
+    run: set_enabled(Writer, Request) -> Response;
     example: {"catalog_id": "shop", "enabled": false};
 }
 
-async fn set_catalog_enabled(
-    writer: &Writer,
-    _: &dyn Caller,
-    request: Request,
-) -> Result<Response> {
+async fn set_enabled(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
     let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
     let shelf = &writer.reader.shelf;
     let record = shelf.record(which)?;

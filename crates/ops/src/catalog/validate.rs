@@ -53,15 +53,11 @@ operation! {
     ValidateOpenApi: "catalog.validate_openapi", "Check an OpenAPI document",
         include_str!("validate.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::FULL }), Door::Command("catalog validate")];
-    run: validate_open_api(Reader, Request) -> Response;
+    run: validate(Reader, Request) -> Response;
     example: {"source": "openapi.yaml"};
 }
 
-async fn validate_open_api(
-    reader: &Reader,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response> {
+async fn validate(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let wanted = DocumentSource {
         source: &request.source,
         source_type: request.source_type,

@@ -47,7 +47,8 @@ impl CommandDraft {
         row: usize,
     ) -> Result<CommandDraft> {
         let profile = crate::catalog::auth::profile(None)?;
-        let sender = CatalogClient::unread(loaded, &reader.config()?, &profile)?;
+        let (live, config) = (&loaded.record, reader.config()?);
+        let sender = CatalogClient::open(loaded, live, &config, None, &profile)?;
         CommandDraft::of(loaded, row, Arc::new(sender))
     }
 

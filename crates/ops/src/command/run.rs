@@ -196,8 +196,7 @@ pub(crate) fn sender(
         return run_sender(writer, loaded, &name);
     }
     let open = || -> Result<Arc<CatalogClient>> {
-        let config = writer.reader.config()?;
-        let vault = writer.vault()?;
+        let (config, vault) = (writer.reader.config()?, Some(writer.vault()?));
         Ok(Arc::new(CatalogClient::open(loaded, &loaded.record, &config, vault, &name)?))
     };
     match (profile, loaded.sender.get()) {
@@ -227,7 +226,7 @@ fn run_sender(
     {
         return Ok(Arc::clone(&one.sender));
     }
-    let sender = CatalogClient::open(loaded, &live, &config, writer.vault()?, profile)?;
+    let sender = CatalogClient::open(loaded, &live, &config, Some(writer.vault()?), profile)?;
     let sender = Arc::new(sender);
     *kept = Some(RunSender { live, config, sender: Arc::clone(&sender) });
     Ok(sender)

@@ -11,32 +11,22 @@ mod secrets;
 
 use std::path::{Path, PathBuf};
 
+use milepost_model::serialized_enum;
 use milepost_model::wording::Worded;
 
 use crate::prelude::*;
 
 pub use clients::ClientFile;
 
-/// The result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CheckState {
-    /// All is well.
-    Ok,
-    /// Nothing is broken yet, or nothing essential.
-    Warning,
-    /// Something does not work.
-    Fault,
-}
-
-impl CheckState {
-    /// The name of the state.
-    pub fn name(self) -> &'static str {
-        match self {
-            CheckState::Ok => "ok",
-            CheckState::Warning => "warning",
-            CheckState::Fault => "fault",
-        }
+serialized_enum! {
+    /// The result of a check.
+    CheckState {
+        /// All is well.
+        Ok = "ok",
+        /// Nothing is broken yet, or nothing essential.
+        Warning = "warning",
+        /// Something does not work.
+        Fault = "fault",
     }
 }
 
@@ -85,19 +75,12 @@ impl DoctorCheck {
     }
 
     fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<Hint>) -> DoctorCheck {
-        DoctorCheck {
-            state: CheckState::Warning,
-            fix: Some(Worded(fix.into())),
-            ..DoctorCheck::ok(id, what)
-        }
+        let (state, fix) = (CheckState::Warning, Some(Worded(fix.into())));
+        DoctorCheck { state, fix, ..DoctorCheck::ok(id, what) }
     }
 
     fn fault(id: &'static str, what: impl Into<String>, fix: impl Into<Hint>) -> DoctorCheck {
-        DoctorCheck {
-            state: CheckState::Fault,
-            fix: Some(Worded(fix.into())),
-            ..DoctorCheck::ok(id, what)
-        }
+        DoctorCheck { state: CheckState::Fault, ..DoctorCheck::warning(id, what, fix) }
     }
 
     fn at(self, path: &Path) -> DoctorCheck {
@@ -171,6 +154,6 @@ fn or_ok(found: Vec<DoctorCheck>, ok: impl FnOnce() -> DoctorCheck) -> Vec<Docto
 }
 
 /// `1 run`, `2 runs`.
-fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -115,15 +115,10 @@ mod sealed {
 }
 
 /// Everything that operations of this process work with, and the wording of the door.
+#[derive(Debug)]
 pub struct Services {
     pub(crate) writer: Writer,
     pub(crate) wording: Arc<dyn Wording>,
-}
-
-impl std::fmt::Debug for Services {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Services").field("writer", &self.writer).finish_non_exhaustive()
-    }
 }
 
 impl Access for Reader {

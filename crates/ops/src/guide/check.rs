@@ -47,7 +47,7 @@ operation! {
     CheckOutput: "guide.validate", "Validate a step's output",
         "Validates step output against workflow requirements";
     doors: [Door::GuideTool("workflow_validate"), Door::Command("guide check")];
-    run: check_output(Reader, CheckRequest) -> ValidationResult;
+    run: check(Reader, CheckRequest) -> ValidationResult;
     example: {
         "workflowId": "bug-investigation",
         "stepId": "triage",
@@ -55,11 +55,7 @@ operation! {
     };
 }
 
-async fn check_output(
-    reader: &Reader,
-    _: &dyn Caller,
-    request: CheckRequest,
-) -> Result<ValidationResult> {
+async fn check(reader: &Reader, _: &dyn Caller, request: CheckRequest) -> Result<ValidationResult> {
     let entry = walkable(reader, &request.workflow_id)?;
     let workflow = workflow_of(&entry)?;
     let step = walk::find(workflow, &request.step_id).or_problem()?;

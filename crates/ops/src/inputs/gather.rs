@@ -44,13 +44,25 @@ pub enum InputStatus {
     Invalid,
 }
 
+/// The status of an input.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct InputState {
+    /// Its name.
+    pub name: String,
+    /// Its status.
+    pub status: InputStatus,
+    /// Where its value came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<InputOrigin>,
+}
+
 /// All values known so far, including those of secrets; must never leave the crate.
 #[derive(Default)]
 pub(crate) struct GatheredInputs {
     /// Valid values, before lists are joined into text.
     pub(crate) values: Map<String, Value>,
     /// The status of each declared input, in document order.
-    pub(crate) inputs: Vec<(String, InputStatus, Option<InputOrigin>)>,
+    pub(crate) inputs: Vec<InputState>,
     pub(crate) faults: Vec<Argument>,
     pub(crate) warnings: Vec<String>,
 }
@@ -89,10 +101,7 @@ impl GatheredInputs {
     pub(crate) fn refuse_wrong(&self, workflow: &Workflow) -> Result<()> {
         let is_wrong = |fault: &&Argument| fault.rule != Rule::Required.name();
         let wrong: Vec<Argument> = self.faults.iter().filter(is_wrong).cloned().collect();
-        match wrong.is_empty() {
-            true => Ok(()),
-            false => Err(violation::problem(&workflow.id.value, wrong)),
-        }
+        if wrong.is_empty() { Ok(()) } else { Err(violation::problem(&workflow.id.value, wrong)) }
     }
 
     fn add(&mut self, source: &InputSource<'_>, given: Option<&Value>) {
@@ -126,7 +135,7 @@ impl GatheredInputs {
                 (InputStatus::Invalid, None)
             }
         };
-        self.inputs.push((name.to_owned(), status, origin));
+        self.inputs.push(InputState { name: name.to_owned(), status, origin });
     }
 }
 
@@ -265,10 +274,7 @@ fn unknown(workflow: &Workflow, name: &str) -> Argument {
         path: violation::path(name),
         rule: Rule::UnknownName.name(),
         message: format!("workflow `{}` has no input `{shown}`", workflow.id.value),
-        expected: match names.is_empty() {
-            true => "no inputs".to_owned(),
-            false => suggest::list(names),
-        },
+        expected: if names.is_empty() { "no inputs".to_owned() } else { suggest::list(names) },
         // Shows the name only: the value may be a secret given under a misspelled name.
         actual: format!("`{shown}`"),
         suggestion,

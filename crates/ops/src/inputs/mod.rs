@@ -16,7 +16,7 @@ pub mod typed_inputs;
 mod violation;
 
 pub(crate) use gather::{GatheredInputs, gather};
-pub use gather::{InputOrigin, InputStatus};
+pub use gather::{InputOrigin, InputState, InputStatus};
 pub use offer::{InputChoice, ProviderOutcome, ProviderView};
 pub(crate) use past_runs::PastRuns;
 pub use resolve::{ResolvedInputs, resolve};

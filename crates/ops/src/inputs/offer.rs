@@ -15,10 +15,11 @@ use crate::prelude::*;
 use crate::provider::values::{FetchedItems, fetch, label_of};
 
 /// The result of querying a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderOutcome {
     /// Not queried: the value is known.
+    #[default]
     NotAsked,
     /// It returned these choices.
     Ready,
@@ -33,7 +34,7 @@ pub enum ProviderOutcome {
 }
 
 /// A provider and the result of querying it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ProviderView {
     /// `group name`.
     pub provider: String,
@@ -97,13 +98,10 @@ impl ProviderQuery<'_> {
         let needs = arguments.prompts.iter().chain(&arguments.fails);
         let provided = ProviderView {
             provider: self.provider.command.to_string(),
-            outcome: ProviderOutcome::NotAsked,
             args: shown.as_object().cloned().unwrap_or_default(),
             left_out: arguments.left_out.clone(),
             needs: needs.cloned().collect(),
-            choices: Vec::new(),
-            more: false,
-            message: None,
+            ..ProviderView::default()
         };
         let mut answer = ProviderAnswer { provided, faults: Vec::new(), warnings: Vec::new() };
         if let Some(source) = arguments.fails.first() {
@@ -284,10 +282,7 @@ fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<InputChoice>
     };
     let mut choices: Vec<InputChoice> = Vec::new();
     for item in items {
-        let value = match item.is_object() {
-            true => read(item, &fields.value),
-            false => Some(item.clone()),
-        };
+        let value = if item.is_object() { read(item, &fields.value) } else { Some(item.clone()) };
         let Some(value) = value.and_then(|value| in_type(value, kind)) else { continue };
         let label = read(item, &fields.label).map(label_of);
         let choice = InputChoice { value, label, id: read(item, &fields.id) };

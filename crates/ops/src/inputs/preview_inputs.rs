@@ -137,7 +137,7 @@ fn views(
     let mask = split.mask();
     let roots = roots(reader, split.real.clone())?;
     let declared = workflow.inputs.0.iter().zip(&gathered.inputs);
-    let views = declared.map(|((name, input), (_, status, origin))| {
+    let views = declared.map(|((name, input), state)| {
         let name = name.value.as_str();
         let provider = input.provider.as_ref().map(|provider| {
             let offer = ProviderQuery { name, input, provider, roots: &roots, mask: &mask };
@@ -165,8 +165,8 @@ fn views(
             select: rules::select_of(input),
             provider,
             value: split.shown.get(name).cloned(),
-            status: *status,
-            origin: *origin,
+            status: state.status,
+            origin: state.origin,
             problem: fault.map(|fault| fault.message.clone()),
         }
     });

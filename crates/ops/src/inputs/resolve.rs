@@ -44,8 +44,8 @@ pub async fn resolve(
         return Err(violation::problem(&workflow.id.value, faults));
     }
     let split = SplitInputs::of(workflow, &gathered);
-    let origins = gathered.inputs.iter();
-    let origins = origins.filter_map(|(name, _, origin)| Some((name.clone(), (*origin)?)));
+    let origins = gathered.inputs.into_iter();
+    let origins = origins.filter_map(|input| Some((input.name, input.origin?)));
     Ok(ResolvedInputs {
         values: split.shown,
         secrets: split.secrets,
@@ -182,10 +182,7 @@ pub(crate) async fn look(
                 input.on_error == Some(ProviderError::Fail)
             }
         };
-        let answer = match asked {
-            true => offer.ask(writer, call, value).await,
-            false => offer.unasked().0,
-        };
+        let answer = if asked { offer.ask(writer, call, value).await } else { offer.unasked().0 };
         looked.faults.extend(answer.faults);
         looked.warnings.extend(answer.warnings);
         looked.providers.insert(name.value.clone(), answer.provided);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use milepost_model::problem::Argument;
 
-use super::gather::{InputOrigin, InputStatus, gather};
+use super::gather::{InputState, InputStatus, gather};
 use super::offer::{ProviderOutcome, ProviderView};
 use super::past_runs::PastRuns;
 use super::resolve::{ProviderScope, SplitInputs, look};
@@ -56,18 +56,6 @@ pub struct Response {
     pub warnings: Vec<String>,
 }
 
-/// The status of an input.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct InputState {
-    /// Its name.
-    pub name: String,
-    /// Its status.
-    pub status: InputStatus,
-    /// Where its value came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<InputOrigin>,
-}
-
 operation! {
     /// Resolves the inputs of a workflow.
     ResolveInputs: "workflow.resolve_inputs", "Resolve inputs",
@@ -94,20 +82,15 @@ async fn resolve_inputs(writer: &Writer, call: &dyn Caller, request: Request) ->
     let waits = looked.providers.values().any(|provided| {
         matches!(provided.outcome, ProviderOutcome::Prompt | ProviderOutcome::Error)
     });
-    let by_default =
-        gathered.inputs.iter().filter(|(_, status, _)| *status == InputStatus::Default);
-    let defaults = by_default.filter_map(|(name, ..)| resolved.get_key_value(name));
-    let standing = gathered.inputs.iter().map(|(name, status, origin)| InputState {
-        name: name.clone(),
-        status: *status,
-        origin: *origin,
-    });
+    let by_default = gathered.inputs.iter().filter(|input| input.status == InputStatus::Default);
+    let defaults = by_default.filter_map(|input| resolved.get_key_value(&input.name));
+    let defaults = defaults.map(|(name, value)| (name.clone(), value.clone())).collect();
     Ok(Response {
         workflow_id: workflow.id.value.to_string(),
         ready: faults.is_empty() && !waits,
         valid: gathered.faults.is_empty(),
-        inputs: standing.collect(),
-        defaults: defaults.map(|(name, value)| (name.clone(), value.clone())).collect(),
+        inputs: gathered.inputs,
+        defaults,
         violations: faults.into_iter().map(InputViolation::from).collect(),
         resolved,
         providers: looked.providers,

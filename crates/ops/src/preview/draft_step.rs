@@ -27,16 +27,8 @@ impl DraftCall {
     /// Drafts the call of a step.
     pub(crate) fn of(run: &Run, knowledge: &Knowledge) -> DraftCall {
         let mut call = DraftCall::default();
-        for (name, value) in &run.with.0 {
-            if let Some(value) = call.rest.take(knowledge.render(value)) {
-                call.with.insert(name.value.clone(), value);
-            }
-        }
-        for (name, value) in &run.headers.0 {
-            if let Some(value) = call.rest.take(knowledge.render(value)) {
-                call.headers.insert(name.value.clone(), value);
-            }
-        }
+        call.with = call.rest.take_all(&run.with, knowledge);
+        call.headers = call.rest.take_all(&run.headers, knowledge);
         if let Some(body) = &run.body {
             call.body = call.rest.take(knowledge.render(body));
         }
@@ -110,13 +102,7 @@ pub(crate) fn words(step: &Step, knowledge: &Knowledge) -> RenderedValue {
         Action::Wait(Wait::For(period)) => literal(format!("{}s", period.0.as_secs_f64())),
         Action::Set(values) => {
             let mut whole = RenderedValue::default();
-            let mut map = Map::new();
-            for (name, value) in &values.0 {
-                if let Some(value) = whole.take(knowledge.render(value)) {
-                    map.insert(name.value.clone(), value);
-                }
-            }
-            whole.value = Some(Value::Object(map));
+            whole.value = Some(Value::Object(whole.take_all(values, knowledge)));
             whole
         }
         Action::Run(_) | Action::Loop(_) => RenderedValue::default(),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use milepost_model::decode::Entries;
 use milepost_model::expr::{EvalErrorKind, Expr, Fuel, Outcome, Reference, Scope, SegmentKind};
 use milepost_model::plan;
 use milepost_model::secret::mark;
@@ -71,13 +72,14 @@ impl Knowledge {
     ) -> Result<Knowledge> {
         let mut roots = known_roots(reader, workflow, gathered)?;
         roots.insert("steps".to_owned(), json!({}));
-        let is_open =
-            |status: &InputStatus| matches!(status, InputStatus::Missing | InputStatus::Invalid);
-        let open = gathered.inputs.iter().filter(|(_, status, _)| is_open(status));
+        let open = gathered
+            .inputs
+            .iter()
+            .filter(|input| matches!(input.status, InputStatus::Missing | InputStatus::Invalid));
         let secrets = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
         Ok(Knowledge {
             roots,
-            open: open.map(|(name, ..)| name.clone()).collect(),
+            open: open.map(|input| input.name.clone()).collect(),
             secrets: secrets.map(|(name, _)| name.value.clone()).collect(),
         })
     }
@@ -226,6 +228,18 @@ impl RenderedValue {
         self.problems.extend(part.problems);
         self.secret |= part.secret;
         part.value
+    }
+
+    /// Renders named values and merges the unknowns and problems of all of them.
+    pub(crate) fn take_all(
+        &mut self,
+        entries: &Entries<Dynamic>,
+        knowledge: &Knowledge,
+    ) -> Map<String, Value> {
+        let rendered = entries.0.iter().filter_map(|(name, value)| {
+            Some((name.value.clone(), self.take(knowledge.render(value))?))
+        });
+        rendered.collect()
     }
 
     /// Whether everything in it is known and free of problems.

@@ -93,15 +93,11 @@ operation! {
     PreviewRequests: "workflow.preview_rendered", "Preview requests",
         include_str!("preview_rendered.md");
     doors: [Door::Tool(Tool::FULL), Door::Command("workflow plan --requests")];
-    run: preview_requests(Reader, Request) -> Response;
+    run: preview(Reader, Request) -> Response;
     example: {"workflow_id": "refund-order"};
 }
 
-async fn preview_requests(
-    reader: &Reader,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response> {
+async fn preview(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
     let (gathered, knowledge) = request.knowledge(reader, workflow).await?;

@@ -14,18 +14,14 @@ pub(crate) fn of_run(error: &RunError) -> Problem {
     match error {
         RunError::Journal(error) => of_journal(error),
         RunError::Stalled { run, error } => stalled(run, error),
-        RunError::Unknown { named, none_at_all } => {
-            let start = || Hint::text("start one with ").call(Invocation::of("workflow.run"));
-            let (message, hint) = match none_at_all {
-                true => ("there are no runs yet".to_owned(), start()),
-                false => (message, list()),
-            };
-            Problem::new(Code::RunNotFound, message, hint).context("run_id", named.as_str())
+        RunError::Unknown { named, none_at_all: true } => {
+            let start = Hint::text("start one with ").call(Invocation::of("workflow.run"));
+            not_found("there are no runs yet".to_owned(), named, start)
         }
+        RunError::Unknown { named, .. } => not_found(message, named, list()),
         RunError::Ambiguous { named, some } => {
             let some: Vec<&str> = some.iter().map(RunId::as_str).collect();
-            let hint = format!("give a longer prefix: {}", some.join(", "));
-            Problem::new(Code::RunNotFound, message, hint).context("run_id", named.as_str())
+            not_found(message, named, format!("give a longer prefix: {}", some.join(", ")).into())
         }
         RunError::Damaged { run, .. } => damaged(message, run),
         RunError::NewerLanguage { run, .. } => newer(message, run),
@@ -46,9 +42,7 @@ pub(crate) fn of_run(error: &RunError) -> Problem {
 pub(crate) fn of_journal(error: &JournalError) -> Problem {
     let message = error.to_string();
     match error {
-        JournalError::NotFound { run } => {
-            Problem::new(Code::RunNotFound, message, list()).context("run_id", run.as_str())
-        }
+        JournalError::NotFound { run } => not_found(message, run.as_str(), list()),
         JournalError::Fenced { run } | JournalError::OutOfOrder { run, .. } => {
             let hint = "check the current state of the run";
             Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
@@ -101,6 +95,11 @@ pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
         MissingWorld::Unreadable { .. } => Hint::text("check the disk, then try again"),
     };
     Problem::new(Code::RunWorldMissing, message, hint).context("run_id", run.as_str())
+}
+
+/// The problem for an id or a prefix that does not identify one run.
+fn not_found(message: String, named: &str, hint: Hint) -> Problem {
+    Problem::new(Code::RunNotFound, message, hint).context("run_id", named)
 }
 
 fn list() -> Hint {

@@ -1,7 +1,7 @@
 //! Durable runs: this process's engine, and the operations on runs, one file each.
 
+pub mod approve;
 pub mod cancel;
-pub mod decide;
 pub(crate) mod errors;
 pub mod events;
 pub mod execute;

@@ -4,7 +4,6 @@ use milepost_engine::ports::{RunFilter, RunStatus};
 use milepost_engine::state::Status;
 use milepost_engine::view::WaitingKind;
 use milepost_model::id::RunId;
-use serde::Serializer;
 
 use super::list::{ListedRun, listed};
 use super::next_action::NextAction;
@@ -39,7 +38,7 @@ pub struct WaitingItem {
     /// `approval`, `lapsed`, `decision`, `person`, `budget`, `paused`, `adrift`, `damaged`,
     /// `agent` or `variable`.
     #[schemars(with = "String")]
-    pub kind: WaitingItemKind,
+    pub kind: WaitingKind,
     /// The step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -47,34 +46,6 @@ pub struct WaitingItem {
     pub message: String,
     /// What to do about it.
     pub next: NextAction,
-}
-
-/// What a run waits for, including reasons that are not part of its state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WaitingItemKind {
-    /// A reason from the run's own state.
-    Waiting(WaitingKind),
-    /// A person paused the run.
-    Paused,
-    /// Its journal is damaged.
-    Damaged,
-}
-
-impl WaitingItemKind {
-    /// The name of the kind.
-    pub fn name(self) -> &'static str {
-        match self {
-            WaitingItemKind::Waiting(kind) => kind.name(),
-            WaitingItemKind::Paused => "paused",
-            WaitingItemKind::Damaged => "damaged",
-        }
-    }
-}
-
-impl Serialize for WaitingItemKind {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.name())
-    }
 }
 
 /// Summarizes all open runs; read-only.
@@ -99,7 +70,7 @@ pub async fn overview(reader: &Reader) -> Result<RunOverview> {
             overview.waits_on_you.push(WaitingItem {
                 run_id: run.run_id.clone(),
                 workflow: run.workflow.clone(),
-                kind: WaitingItemKind::Damaged,
+                kind: WaitingKind::Damaged,
                 step: None,
                 message: "it is quarantined because its journal is damaged".to_owned(),
                 next: doctor(),
@@ -117,7 +88,7 @@ pub async fn overview(reader: &Reader) -> Result<RunOverview> {
 /// What a run waits for: items for a person, then items for agents.
 fn asked(view: &RunView) -> (Vec<WaitingItem>, Vec<WaitingItem>) {
     let next = || view.next.clone().unwrap_or_else(|| NextAction::look(&view.run_id));
-    let of = |kind: WaitingItemKind, step: Option<String>, message: String| WaitingItem {
+    let of = |kind: WaitingKind, step: Option<String>, message: String| WaitingItem {
         run_id: view.run_id.clone(),
         workflow: view.workflow.clone(),
         kind,
@@ -127,13 +98,11 @@ fn asked(view: &RunView) -> (Vec<WaitingItem>, Vec<WaitingItem>) {
     };
     if view.waiting.is_empty() {
         let paused = (view.status == Status::Paused)
-            .then(|| of(WaitingItemKind::Paused, None, "it was paused".to_owned()));
+            .then(|| of(WaitingKind::Paused, None, "it was paused".to_owned()));
         return (paused.into_iter().collect(), Vec::new());
     }
     let all = view.waiting.iter();
-    let of = |one: &WaitingView| {
-        of(WaitingItemKind::Waiting(one.kind), one.step.clone(), one.message.clone())
-    };
+    let of = |one: &WaitingView| of(one.kind, one.step.clone(), one.message.clone());
     let (agent, person) = all.partition::<Vec<_>, _>(|one| one.kind.is_for_agent());
     (person.into_iter().map(of).collect(), agent.into_iter().map(of).collect())
 }
@@ -148,8 +117,8 @@ async fn next(reader: &Reader, overview: &RunOverview) -> Result<NextAction> {
         return Ok(doctor());
     }
     let yours = &overview.waits_on_you;
-    let unasked = [WaitingKind::Adrift, WaitingKind::Lapsed].map(WaitingItemKind::Waiting);
-    let is_asked = |one: &&WaitingItem| !unasked.contains(&one.kind);
+    let is_asked =
+        |one: &&WaitingItem| !matches!(one.kind, WaitingKind::Adrift | WaitingKind::Lapsed);
     let decides = yours.iter().find(is_asked).or(yours.first());
     if let Some(one) = decides.or(overview.waits_on_agent.first()) {
         return Ok(one.next.clone());

@@ -19,42 +19,41 @@ use sha2::{Digest as _, Sha256};
 
 use super::request_sender::CatalogSender;
 use super::secret_placeholders::SecretPlaceholders;
+use super::start;
 use crate::author;
 use crate::compiled_workflow::CompiledWorkflow;
 use crate::inputs;
 use crate::inputs::{InputOrigin, WorkflowSubject};
 use crate::prelude::*;
 
-#[derive(Debug, Clone, Default)]
-pub(crate) struct StartOptions {
-    /// The text of a workflow.
-    pub(crate) manifest: Option<Value>,
-    /// Or the id of a workflow in the library.
-    pub(crate) workflow_id: Option<String>,
-    pub(crate) inputs: Map<String, Value>,
-    /// Whether every call is answered by its catalog's mock.
-    pub(crate) mock: bool,
-    /// Whether the run need not survive a power loss.
-    pub(crate) relaxed: bool,
-    /// The idempotency key: starting twice with the same key yields one run.
-    pub(crate) key: Option<String>,
-    /// Whether the manifest is built in, so that its steps may call built-in commands.
-    pub(crate) own: bool,
-}
-
 /// Prepares a run for a person or an agent.
 pub(crate) async fn run(
     writer: &Writer,
     call: &dyn Caller,
-    options: StartOptions,
+    request: start::Request,
 ) -> Result<PreparedRun> {
-    let id = match &options.key {
+    let id = match &request.idempotency_key {
         Some(key) => keyed(&workspace(writer), key),
         None => new_run_id().or_problem()?,
     };
-    let place = Place { id, above: None, actor: actor(call), rest: BTreeMap::new() };
-    let compiled = compiled(writer, &options)?;
-    prepared(writer, writer.sender()?, call, Chosen { options, compiled }, place).await
+    let (manifest, workflow_id) = (request.manifest.as_ref(), request.workflow_id.as_deref());
+    let compiled = WorkflowSubject::compiled(&writer.reader, manifest, workflow_id)?;
+    let (mock, relaxed) = (request.mock, request.relaxed);
+    let wanted = WantedRun::new(id, compiled, request.inputs, actor(call));
+    prepared(writer, writer.sender()?, call, WantedRun { mock, relaxed, ..wanted }).await
+}
+
+/// Prepares a run of a built-in manifest, whose steps may call built-in commands.
+pub(crate) async fn own(
+    writer: &Writer,
+    call: &dyn Caller,
+    manifest: &Value,
+    inputs: Map<String, Value>,
+) -> Result<PreparedRun> {
+    let compiled = CompiledWorkflow::of(WorkflowSubject::own(manifest)?.document);
+    let compiled = compiled.map(Arc::new).ok_or_else(nothing_to_run)?;
+    let wanted = WantedRun::new(new_run_id().or_problem()?, compiled, inputs, actor(call));
+    prepared(writer, writer.sender()?, call, wanted).await
 }
 
 /// Prepares a run for a step of another run. It inherits mock mode, durability and workspace from
@@ -66,33 +65,49 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
         true => author::chosen(&child.inputs),
         false => (Some(child.workflow), child.inputs),
     };
-    let (mock, relaxed) = (child.above.mock, child.durability == Durability::Relaxed);
-    let options = StartOptions { workflow_id, inputs, mock, relaxed, ..StartOptions::default() };
+    let id = workflow_id.as_deref();
     // The text that the parent run is pinned to. Only a workflow chosen while the run was under way
     // has none.
-    let pinned = options.workflow_id.as_deref().and_then(|id| world.text(id)?.compiled());
-    let compiled = match pinned {
+    let compiled = match id.and_then(|id| world.text(id)?.compiled()) {
         Some(pinned) => pinned,
-        None => compiled(writer, &options)?,
+        None => WorkflowSubject::compiled(&writer.reader, None, id)?,
     };
-    let above = Some((child.parent, child.above));
-    let place = Place { id: child.run, above, actor: child.actor, rest: child.rest };
-    prepared(writer, sender, &SilentCaller, Chosen { options, compiled }, place).await
+    let wanted = WantedRun {
+        mock: child.above.mock,
+        relaxed: child.durability == Durability::Relaxed,
+        above: Some((child.parent, child.above)),
+        rest: child.rest,
+        ..WantedRun::new(child.run, compiled, inputs, child.actor)
+    };
+    prepared(writer, sender, &SilentCaller, wanted).await
 }
 
-/// The workflow to run, and how to run it.
-struct Chosen {
-    options: StartOptions,
-    compiled: Arc<CompiledWorkflow>,
-}
-
-struct Place {
+/// The run to prepare.
+struct WantedRun {
     id: RunId,
+    compiled: Arc<CompiledWorkflow>,
+    inputs: Map<String, Value>,
+    actor: Actor,
+    /// Whether every call is answered by its catalog's mock.
+    mock: bool,
+    /// Whether the run need not survive a power loss.
+    relaxed: bool,
     /// The step that it runs for, and the context of the parent run.
     above: Option<(Parent, RunContext)>,
-    actor: Actor,
     /// The remaining budget of the parent run.
     rest: BTreeMap<Budget, u64>,
+}
+
+impl WantedRun {
+    fn new(
+        id: RunId,
+        compiled: Arc<CompiledWorkflow>,
+        inputs: Map<String, Value>,
+        actor: Actor,
+    ) -> WantedRun {
+        let (mock, relaxed, above, rest) = (false, false, None, BTreeMap::new());
+        WantedRun { id, compiled, inputs, actor, mock, relaxed, above, rest }
+    }
 }
 
 /// The run id derived from an idempotency key.
@@ -107,14 +122,13 @@ async fn prepared(
     writer: &Writer,
     sender: &CatalogSender,
     call: &dyn Caller,
-    chosen: Chosen,
-    place: Place,
+    wanted: WantedRun,
 ) -> Result<PreparedRun> {
-    let Chosen { options, compiled } = chosen;
+    let WantedRun { id, compiled, inputs, actor, mock, relaxed, above, rest } = wanted;
     let workflow = &*compiled.workflow;
-    let given = match &place.above {
-        Some((_, above)) => handed(sender, above, workflow, options.inputs)?,
-        None => options.inputs,
+    let given = match &above {
+        Some((_, above)) => handed(sender, above, workflow, inputs)?,
+        None => inputs,
     };
     let resolved = inputs::resolve(writer, call, workflow, given).await?;
     remember(writer, workflow, &resolved.values).await?;
@@ -127,12 +141,12 @@ async fn prepared(
         values.insert(name.clone(), secret_placeholder(&nonce, &format!("input:{name}")).into());
     }
     let config = writer.reader.config()?;
-    let budget = budget(workflow, &config.budget, &place.rest);
+    let budget = budget(workflow, &config.budget, &rest);
     let person = super::person::key(writer).await?;
     let presence = presence(writer, workflow, &config.approvals, person.is_some())?;
     let world = sender.begins(writer, workflow, &workspace(writer));
     let created = RunCreated {
-        run: place.id.as_str().to_owned(),
+        run: id.as_str().to_owned(),
         workflow: workflow.id.value.to_string(),
         text_hash: compiled.text_hash.clone(),
         plan_hash: compiled.plan_hash.clone(),
@@ -141,47 +155,33 @@ async fn prepared(
         secrets: resolved.secrets.keys().cloned().collect(),
         defaulted,
         env,
-        actor: place.actor,
+        actor,
         workspace: workspace(writer),
-        parent: place.above.map(|(parent, _)| parent),
+        parent: above.map(|(parent, _)| parent),
         budget,
         presence,
         person,
         deadline_ms: now_ms() + compiled.flow.allowed_ms(),
-        mock: options.mock,
+        mock,
         world: world.world.clone().map(Box::new),
     };
     if created.person.is_none() {
-        writer.unsigned.add(place.id.clone());
+        writer.unsigned.add(id.clone());
     }
     let mut given = resolved.secrets.clone();
     given.retain(|name, _| !created.defaulted.contains(name));
-    sender.seal(&place.id, &given);
-    sender.keep(&place.id, resolved.secrets);
-    let title = workflow.display_title().to_owned();
-    let id = workflow.id.value.clone();
+    sender.seal(&id, &given);
+    sender.keep(&id, resolved.secrets);
     Ok(PreparedRun {
-        id: place.id,
-        workflow: id,
-        title,
+        id,
+        workflow: workflow.id.value.clone(),
+        title: workflow.display_title().to_owned(),
         text: compiled.text.clone(),
         flow: compiled.flow.clone(),
         created,
         pinned: world.pinned_texts(),
-        durability: if options.relaxed { Durability::Relaxed } else { Durability::Full },
+        durability: if relaxed { Durability::Relaxed } else { Durability::Full },
     })
-}
-
-/// Compiles the requested workflow.
-fn compiled(writer: &Writer, options: &StartOptions) -> Result<Arc<CompiledWorkflow>> {
-    let (manifest, id) = (options.manifest.as_ref(), options.workflow_id.as_deref());
-    match manifest.filter(|_| options.own) {
-        Some(own) => {
-            let compiled = CompiledWorkflow::of(WorkflowSubject::own(own)?.document);
-            compiled.map(Arc::new).ok_or_else(nothing_to_run)
-        }
-        None => WorkflowSubject::compiled(&writer.reader, manifest, id),
-    }
 }
 
 /// Stores the values that later runs use as defaults.

@@ -67,15 +67,7 @@ struct Shared {
     inputs: Mutex<HashMap<RunId, BTreeMap<String, Secret>>>,
     /// Secret inputs of runs that other processes started.
     sealed: SealedInputs,
-    mocks: Mutex<HashMap<(RunId, String), Played>>,
-}
-
-struct Played(Mock);
-
-impl std::fmt::Debug for Played {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Played")
-    }
+    mocks: Mutex<HashMap<(RunId, String), Mock>>,
 }
 
 impl CatalogSender {
@@ -279,7 +271,7 @@ impl CatalogSender {
                 values.insert(name.clone(), secret);
             }
             let revealed = SecretPlaceholders(context.nonce.clone()).revealed(call, &values);
-            built = Cow::Owned(drafted.build(&revealed)?);
+            built = Cow::Owned(build(prepared, &drafted.base, &revealed)?);
         }
         if built.body.as_ref().is_some_and(Payload::has_files) {
             let own = built.to_mut();
@@ -392,13 +384,13 @@ impl CatalogSender {
         let mut mocks = locked(&self.shared.mocks);
         let catalog = loaded.record.id.clone();
         let key = (context.run.clone(), catalog.to_string());
-        let Played(mock) = match mocks.entry(key) {
+        let mock = match mocks.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => {
                 let rows = loaded.table.rows.clone();
                 let operations = MockSource { api: loaded.api()?, rows, catalog };
                 let settings = MockSettings { lenient_ids: true, ..MockSettings::default() };
-                free.insert(Played(Mock::new(operations, settings)))
+                free.insert(Mock::new(operations, settings))
             }
         };
         let answer = mock.answer(&MockRequest {
@@ -424,10 +416,9 @@ impl CatalogSender {
             return Ok(PreparedCall {
                 digest: hex(&Sha256::digest(call.arguments().to_string())),
                 request: call.command.clone(),
-                target: String::new(),
                 write: errand.writes(),
                 repeatable: true,
-                sent: None,
+                ..PreparedCall::default()
             });
         }
         let drafted = Arc::new(self.draft(call)?);
@@ -467,11 +458,6 @@ impl DraftedRequest {
         let base = catalog_client::base_of(&loaded, prepared.command())?;
         let built = build(&prepared, &base, call)?;
         Ok(DraftedRequest { loaded, prepared, base, built })
-    }
-
-    /// Builds the same request with other arguments.
-    fn build(&self, call: &StepCall) -> Result<Request> {
-        build(&self.prepared, &self.base, call)
     }
 }
 
@@ -648,7 +634,7 @@ fn not_answered(error: &CallError, command: &ApiCommand) -> AttemptOutcome {
 }
 
 fn failed(problem: &Problem, trouble: FailureKind, unsent: bool) -> AttemptOutcome {
-    AttemptOutcome::Failed { failure: failure_of(problem), trouble, unsent, retry_after_ms: None }
+    AttemptOutcome::failed(failure_of(problem), trouble, unsent)
 }
 
 fn asked_pause(response: &Response) -> Option<u64> {

@@ -128,13 +128,6 @@ pub struct WorldChangeView {
     pub after: Option<String>,
 }
 
-impl From<WorldChange> for WorldChangeView {
-    fn from(change: WorldChange) -> WorldChangeView {
-        let WorldChange { name, part, before, after } = change;
-        WorldChangeView { name, part, before, after }
-    }
-}
-
 /// The fate of a step.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StepPlanView {
@@ -155,7 +148,7 @@ pub struct StepPlanView {
 }
 
 /// The cost of resuming, and the savings.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ForecastView {
     /// The number of requests.
     pub calls: CountRange,
@@ -189,35 +182,11 @@ impl CountRange {
     fn is_none(&self) -> bool {
         *self == CountRange::default()
     }
-
-    fn add(&mut self, other: CountRange) {
-        self.least += other.least;
-        self.most = self.most.zip(other.most).map(|(own, other)| own + other);
-    }
 }
 
 impl Default for CountRange {
     fn default() -> CountRange {
         CountRange { least: 0, most: Some(0) }
-    }
-}
-
-impl ForecastView {
-    fn add(&mut self, other: &ForecastView) {
-        self.calls.add(other.calls);
-        self.writes.add(other.writes);
-        self.agent_steps.add(other.agent_steps);
-        self.approvals.add(other.approvals);
-        self.children.add(other.children);
-        self.saved_calls += other.saved_calls;
-        self.saved_writes += other.saved_writes;
-        self.saved_agent_steps += other.saved_agent_steps;
-    }
-
-    /// Removes the upper bounds: the cost of new child runs cannot be predicted.
-    fn is_open(&mut self) {
-        let all = [&mut self.calls, &mut self.writes, &mut self.agent_steps, &mut self.approvals];
-        all.into_iter().for_each(|range| range.most = None);
     }
 }
 
@@ -259,7 +228,7 @@ async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Res
         carry_out(writer, call, &snapshot, wanted, planned.resumption).await?;
         super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await?
     };
-    Ok(Response { plan, forecast: Some(forecast), changes, run })
+    Ok(Response { plan, forecast: Some(forecast_view(&forecast)), changes, run })
 }
 
 impl Request {
@@ -394,7 +363,9 @@ fn changes(state: &State, resumption: &Resumption) -> Vec<WorldChangeView> {
     // A run that started without a world gets its first one, which is not a change.
     let worlds = state.head.world.as_ref().zip(resumption.world.as_ref());
     let Some((before, after)) = worlds else { return Vec::new() };
-    before.changes(after).into_iter().map(WorldChangeView::from).collect()
+    let view =
+        |WorldChange { name, part, before, after }| WorldChangeView { name, part, before, after };
+    before.changes(after).into_iter().map(view).collect()
 }
 
 /// Whether a run can continue unchanged: it has not ended and is not parked. It may be paused or
@@ -501,14 +472,13 @@ async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Res
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
     let sender = world(writer, snapshot).await?;
     let planned = resume::ahead(flow, state, &*sender, now_ms());
-    let (steps, forecast) = planned.map_err(|failure| refused(&failure, &snapshot.run))?;
-    let mut forecast = forecast_view(&forecast);
-    let has_children = state.open().any(|(_, step)| matches!(step.phase, Phase::Child(_)));
+    let (steps, mut forecast) = planned.map_err(|failure| refused(&failure, &snapshot.run))?;
+    let has_children = state.children().next().is_some();
     if has_children || forecast.children.most != Some(0) {
-        forecast.is_open();
+        forecast = forecast.unbounded();
     }
     let (plan, changes) = (step_views(&steps), Vec::new());
-    Ok(Response { plan, forecast: Some(forecast), changes, run })
+    Ok(Response { plan, forecast: Some(forecast_view(&forecast)), changes, run })
 }
 
 /// The problem with changing a run that has not ended, even if it is orphaned.
@@ -552,37 +522,32 @@ fn with_children<'a>(
     writer: &'a Writer,
     state: &'a State,
     planned: &'a ResumePlan,
-) -> OperationFuture<'a, (Vec<StepPlanView>, ForecastView)> {
+) -> OperationFuture<'a, (Vec<StepPlanView>, Forecast)> {
     Box::pin(async move {
-        let (mut steps, mut forecast) =
-            (step_views(&planned.steps), forecast_view(&planned.forecast));
+        let (mut steps, mut forecast) = (step_views(&planned.steps), planned.forecast);
         let mut going_on = 0;
         for (key, run) in left(state, &planned.resumption) {
             let Some((plan, below)) = continued(writer, &run).await? else { continue };
             going_on += 1;
-            forecast.add(&below);
+            forecast = forecast.plus(below);
             if let Some(step) = steps.iter_mut().find(|step| step.step == key.top()) {
                 step.why = format!("{}; run `{run}` continues", step.why);
                 step.write =
                     step.write.take().or_else(|| plan.into_iter().find_map(|step| step.write));
             }
         }
-        if forecast.children.most.is_none_or(|most| most > going_on) {
-            forecast.is_open();
-        }
-        Ok((steps, forecast))
+        // The cost of new child runs cannot be predicted.
+        let unpredictable = forecast.children.most.is_none_or(|most| most > going_on);
+        Ok((steps, if unpredictable { forecast.unbounded() } else { forecast }))
     })
 }
 
 /// The plan and cost of continuing a child run; `None` if it cannot continue.
-async fn continued(
-    writer: &Writer,
-    run: &RunId,
-) -> Result<Option<(Vec<StepPlanView>, ForecastView)>> {
+async fn continued(writer: &Writer, run: &RunId) -> Result<Option<(Vec<StepPlanView>, Forecast)>> {
     let Ok(snapshot) = writer.reader.runs().snapshot(run).await else { return Ok(None) };
     if matches!(snapshot.state.end, Some(End::Succeeded(_))) {
         // It was resumed separately and succeeded: the step only waits for its end.
-        return Ok(Some((Vec::new(), ForecastView::default())));
+        return Ok(Some((Vec::new(), Forecast::NONE)));
     }
     let (flow, state) = (&snapshot.flow, &*snapshot.state);
     let Ok(sender) = world(writer, &snapshot).await else { return Ok(None) };

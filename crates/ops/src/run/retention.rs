@@ -8,6 +8,7 @@ use milepost_model::id::{InputName, WorkflowId};
 use milepost_store::SealedInputs;
 
 use super::errors::of_journal;
+use crate::doctor::count;
 use crate::prelude::*;
 
 /// The destination.
@@ -32,15 +33,11 @@ operation! {
          texts, responses, remembered inputs and verification key. Excludes secrets, \
          catalogs and workflow files.";
     doors: [Door::Command("backup")];
-    run: backup_runs(Writer, BackupRequest) -> BackupResponse;
+    run: backup(Writer, BackupRequest) -> BackupResponse;
     example: {"to": "runs-backup"};
 }
 
-async fn backup_runs(
-    writer: &Writer,
-    _: &dyn Caller,
-    request: BackupRequest,
-) -> Result<BackupResponse> {
+async fn backup(writer: &Writer, _: &dyn Caller, request: BackupRequest) -> Result<BackupResponse> {
     writer.reader.ports.history.backup(Path::new(&request.to)).await.or_problem()?;
     Ok(BackupResponse { path: request.to })
 }
@@ -69,7 +66,7 @@ operation! {
         "Restore the runs of a backup, if there are none yet, after verifying every row and \
          file. Runs that were active at the time continue.";
     doors: [Door::Command("restore")];
-    run: restore_runs(Writer, RestoreRequest) -> RestoreResponse;
+    run: restore(Writer, RestoreRequest) -> RestoreResponse;
     admits: restore_runs_admits;
     example: {"from": "runs-backup"};
 }
@@ -79,7 +76,7 @@ fn restore_runs_admits(call: &dyn Caller, request: &RestoreRequest) -> Result<()
     super::person::only_a_person(call, "only a person can restore runs", restore)
 }
 
-async fn restore_runs(
+async fn restore(
     writer: &Writer,
     _: &dyn Caller,
     request: RestoreRequest,
@@ -139,7 +136,7 @@ operation! {
         "Remove ended runs of this workspace, with their child runs, journals and anything \
          only they used. A run that another run still needs is kept.";
     doors: [Door::Command("runs purge")];
-    run: purge_runs(Writer, PurgeRequest) -> PurgeResponse;
+    run: purge(Writer, PurgeRequest) -> PurgeResponse;
     loss: purge_runs_loss;
     example: {"older_than_s": 2_592_000, "dry_run": true};
 }
@@ -150,16 +147,13 @@ async fn purge_runs_loss(writer: &Writer, request: &PurgeRequest) -> Result<Opti
     }
     let filter = filter(writer, request)?;
     let report = writer.reader.ports.history.purgeable(filter).await.or_problem()?;
-    let (runs, projects) = (count(report.runs, "run"), count(report.projects, "project"));
+    let runs = count(report.runs as usize, "run");
+    let projects = count(report.projects as usize, "project");
     let lost = || format!("This removes {runs} of {projects} and their journals.");
     Ok((report.runs > 0).then(lost))
 }
 
-async fn purge_runs(
-    writer: &Writer,
-    _: &dyn Caller,
-    request: PurgeRequest,
-) -> Result<PurgeResponse> {
+async fn purge(writer: &Writer, _: &dyn Caller, request: PurgeRequest) -> Result<PurgeResponse> {
     let history = &writer.reader.ports.history;
     let filter = filter(writer, &request)?;
     if !request.dry_run {
@@ -190,10 +184,6 @@ async fn remove_sealed(writer: &Writer) {
             tracing::warn!(%run, %error, "secret inputs are left until they expire");
         }
     }
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn filter(writer: &Writer, request: &PurgeRequest) -> Result<PurgeFilter> {
@@ -236,13 +226,6 @@ pub struct ForgottenInput {
     pub input_key: String,
     /// How many: one per folder it was given in.
     pub values: usize,
-}
-
-impl From<Forgotten> for ForgottenInput {
-    fn from(forgotten: Forgotten) -> ForgottenInput {
-        let Forgotten { workflow, input, values } = forgotten;
-        ForgottenInput { workflow_id: workflow, input_key: input, values }
-    }
 }
 
 operation! {
@@ -294,8 +277,12 @@ async fn forget_inputs(
     let history = &writer.reader.ports.history;
     let forgotten = history.forget_inputs(forgetting(&request)?).await.or_problem()?;
     let removed = forgotten.iter().map(|forgotten| forgotten.values).sum();
-    let entries = forgotten.into_iter().map(ForgottenInput::from).collect();
-    Ok(ForgetResponse { removed, entries })
+    let entry = |Forgotten { workflow, input, values }| ForgottenInput {
+        workflow_id: workflow,
+        input_key: input,
+        values,
+    };
+    Ok(ForgetResponse { removed, entries: forgotten.into_iter().map(entry).collect() })
 }
 
 fn forgetting(request: &ForgetRequest) -> Result<Forgetting> {

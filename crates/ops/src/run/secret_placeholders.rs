@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use milepost_engine::command::StepCall;
-use milepost_engine::{replace_secrets, replace_secrets_in_map, secret_names_in};
+use milepost_engine::{replace_secrets, secret_names_in};
 use milepost_model::secret::Secret;
 
 use crate::prelude::*;
@@ -29,12 +29,10 @@ impl SecretPlaceholders {
 
     /// A request with its placeholders replaced by the secrets.
     pub(crate) fn revealed(&self, call: &StepCall, secrets: &BTreeMap<String, Secret>) -> StepCall {
-        StepCall {
-            with: self.reveal_map(&call.with, secrets),
-            body: call.body.as_ref().map(|body| self.reveal(body, secrets)),
-            headers: self.reveal_map(&call.headers, secrets),
-            ..call.clone()
-        }
+        let mut call = call.clone();
+        let values = call.with.values_mut().chain(&mut call.body).chain(call.headers.values_mut());
+        values.for_each(|value| *value = self.reveal(value, secrets));
+        call
     }
 
     /// A value with its placeholders replaced by the secrets.
@@ -45,16 +43,5 @@ impl SecretPlaceholders {
     /// A value with its placeholders replaced by inert text.
     pub(crate) fn broken(&self, value: &Value) -> Value {
         replace_secrets(&self.0, value, &mut |_| Some("[secret]".to_owned()))
-    }
-
-    /// Like [`SecretPlaceholders::reveal`], for a map.
-    fn reveal_map(
-        &self,
-        map: &Map<String, Value>,
-        secrets: &BTreeMap<String, Secret>,
-    ) -> Map<String, Value> {
-        replace_secrets_in_map(&self.0, map, &mut |name| {
-            Some(secrets.get(name)?.reveal().to_owned())
-        })
     }
 }

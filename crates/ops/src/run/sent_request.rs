@@ -10,7 +10,7 @@ use url::Url;
 use crate::prelude::*;
 
 /// A request that was, or was about to be, sent; secrets masked.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SentView {
     /// The number of the attempt.
     pub attempt: u32,
@@ -39,11 +39,9 @@ impl SentView {
             attempt: attempt.attempt,
             sent_ms,
             request: attempt.request.clone(),
-            headers: BTreeMap::new(),
-            body: None,
-            body_bytes: None,
             // Version 0.1.0 did not store the request.
             idempotency_key: key().filter(|_| attempt.write && attempt.sent.is_none()),
+            ..SentView::default()
         };
         if let Some(sent) = attempt.sent.as_deref() {
             view.request = format!("{} {}", sent.method, sent.url);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::prepare::{self, StartOptions};
+use super::prepare;
 use super::view::RunView;
 use crate::inputs::InputViolation;
 use crate::prelude::*;
@@ -50,18 +50,9 @@ async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Resu
         return Err(Problem::new(Code::ParamsInvalid, "this starts runs", hint));
     }
     let runs = writer.runs()?;
-    let wish = StartOptions {
-        manifest: request.manifest,
-        workflow_id: request.workflow_id,
-        inputs: request.inputs,
-        mock: request.mock,
-        relaxed: request.relaxed,
-        key: request.idempotency_key,
-        ..StartOptions::default()
-    };
-    let prepared = prepare::run(writer, call, wish).await?;
-    let run = runs.start(prepared).await.or_problem()?;
     let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
+    let prepared = prepare::run(writer, call, request).await?;
+    let run = runs.start(prepared).await.or_problem()?;
     super::follow(runs, call, &run, patience).await
 }
 

@@ -112,7 +112,7 @@ pub struct ProblemView {
 }
 
 /// What a run waits for.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingView {
     /// `approval`, `lapsed`, `decision`, `person`, `budget`, `adrift`, `agent` or `variable`.
     #[schemars(with = "String")]
@@ -421,21 +421,7 @@ impl WaitingView {
 
     /// What is waited for, and nothing else about it.
     fn new(kind: WaitingKind, step: Option<&str>, message: String) -> WaitingView {
-        WaitingView {
-            kind,
-            step: step.map(str::to_owned),
-            run_id: None,
-            message,
-            digest: None,
-            by: Vec::new(),
-            form: None,
-            shown: Vec::new(),
-            changes: Vec::new(),
-            expires_ms: None,
-            presence: None,
-            sent: None,
-            may_arrive_until_ms: None,
-        }
+        WaitingView { kind, step: step.map(str::to_owned), message, ..WaitingView::default() }
     }
 
     fn of(flow: &Flow, state: &State, waiting: &Waiting) -> WaitingView {

@@ -31,7 +31,7 @@ pub(crate) struct OpenedWorld {
     /// Its description; `None` for what this process does on its own behalf.
     pub(crate) world: Option<RunWorld>,
     pins: PinsById,
-    texts: BTreeMap<String, Arc<PinnedWorkflow>>,
+    texts: TextsById,
     /// Requests that were drafted lately, by their digest: what is sent is what was recorded,
     /// whatever has become of its catalog meanwhile, and it is drafted once.
     pub(crate) drafts: LruCache<String, Arc<DraftedRequest>>,
@@ -110,10 +110,8 @@ pub(crate) enum VersionChoice {
     Latest,
 }
 
-/// Finds the text of another workflow.
-type FindText<'f> = dyn Fn(&str) -> Option<Arc<PinnedWorkflow>> + 'f;
-/// Finds the version of a catalog.
-type FindPin<'f> = dyn Fn(&CatalogId) -> Option<Arc<CatalogPin>> + 'f;
+/// The texts of workflows, by id.
+type TextsById = BTreeMap<String, Arc<PinnedWorkflow>>;
 
 impl OpenedWorld {
     /// The world for what this process does on its own behalf: everything as it is now.
@@ -123,42 +121,34 @@ impl OpenedWorld {
 
     /// The world for a run that starts now in the writer's workspace.
     pub(crate) fn newest(writer: &Writer, workflow: &Workflow) -> OpenedWorld {
-        let texts = |id: &str| newest_text(writer, id);
-        OpenedWorld::gather(writer, workflow, &texts, &|id| newest_pin(writer, id))
+        OpenedWorld::gather(writer, workflow, &BTreeMap::new(), &BTreeMap::new())
     }
 
     /// The part of this world that a workflow needs; anything missing is taken in its newest
     /// version.
     pub(crate) fn part(&self, workflow: &Workflow) -> OpenedWorld {
-        let writer = &self.writer;
-        let pins = |id: &CatalogId| self.pins.get(id).cloned().or_else(|| newest_pin(writer, id));
-        OpenedWorld::gather(writer, workflow, &|id| self.text_or_newest(id), &pins)
-    }
-
-    fn text_or_newest(&self, id: &str) -> Option<Arc<PinnedWorkflow>> {
-        self.texts.get(id).cloned().or_else(|| newest_text(&self.writer, id))
+        OpenedWorld::gather(&self.writer, workflow, &self.texts, &self.pins)
     }
 
     /// The world that a run of this world continues in, for the given text of its workflow.
     pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> OpenedWorld {
-        let writer = &self.writer;
         match versions {
             VersionChoice::Pinned => self.part(workflow),
             VersionChoice::LatestCatalogs => {
-                let texts = |id: &str| self.text_or_newest(id);
-                OpenedWorld::gather(writer, workflow, &texts, &|id| newest_pin(writer, id))
+                OpenedWorld::gather(&self.writer, workflow, &self.texts, &BTreeMap::new())
             }
-            VersionChoice::Latest => OpenedWorld::newest(writer, workflow),
+            VersionChoice::Latest => OpenedWorld::newest(&self.writer, workflow),
         }
     }
 
-    /// Collects everything that a workflow and the workflows it runs refer to. Missing references
-    /// are not pinned: a step that needs one fails as if it had never existed.
+    /// Collects everything that a workflow and the workflows it runs refer to: what is known, and
+    /// the newest version of everything else. Missing references are not pinned: a step that needs
+    /// one fails as if it had never existed.
     fn gather(
         writer: &Writer,
         workflow: &Workflow,
-        text: &FindText<'_>,
-        pin: &FindPin<'_>,
+        known_texts: &TextsById,
+        known_pins: &PinsById,
     ) -> OpenedWorld {
         let mut texts = BTreeMap::new();
         let WorkflowReferences { mut catalogs, workflows } = WorkflowReferences::of(workflow);
@@ -167,15 +157,19 @@ impl OpenedWorld {
             if texts.contains_key(&id) || texts.len() >= limits::WORLD_WORKFLOWS {
                 continue;
             }
-            let Some(found) = text(&id) else { continue };
+            let known = known_texts.get(&id).cloned();
+            let Some(found) = known.or_else(|| newest_text(writer, &id)) else { continue };
             if let Some(named) = found.named() {
                 catalogs.extend(named.catalogs);
                 open.extend(named.workflows);
             }
             texts.insert(id, found);
         }
-        let pins: BTreeMap<_, _> =
-            catalogs.into_iter().filter_map(|id| pin(&id).map(|pin| (id, pin))).collect();
+        let pins = catalogs.into_iter().filter_map(|id| {
+            let known = known_pins.get(&id).cloned();
+            Some((id.clone(), known.or_else(|| newest_pin(writer, &id))?))
+        });
+        let pins: PinsById = pins.collect();
         let config = writer.reader.locations.config.display().to_string();
         let world = RunWorld {
             version: WORLD_VERSION,
@@ -191,7 +185,7 @@ impl OpenedWorld {
         writer: Writer,
         world: Option<RunWorld>,
         pins: PinsById,
-        texts: BTreeMap<String, Arc<PinnedWorkflow>>,
+        texts: TextsById,
     ) -> OpenedWorld {
         OpenedWorld { writer, world, pins, texts, drafts: LruCache::new(limits::DRAFTED_REQUESTS) }
     }

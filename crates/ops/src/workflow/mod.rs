@@ -6,7 +6,6 @@
 pub mod delete;
 pub mod diff;
 pub mod get;
-mod instant;
 mod lines;
 pub mod list;
 pub mod mend;

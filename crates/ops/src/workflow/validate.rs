@@ -58,15 +58,11 @@ operation! {
     ValidateWorkflow: "workflow.validate", "Validate a workflow",
         include_str!("validate.md");
     doors: [Door::Tool(Tool::CORE), Door::Command("workflow validate")];
-    run: validate_workflow(Reader, Request) -> Response;
+    run: validate(Reader, Request) -> Response;
     example: {"manifest": "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n"};
 }
 
-async fn validate_workflow(
-    reader: &Reader,
-    call: &dyn Caller,
-    request: Request,
-) -> Result<Response> {
+async fn validate(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let format = request.format.map(Into::into);
     match (request.manifest, request.workflow_id) {
         (Some(manifest), None) => Ok(of_document(&read(reader, manifest.as_bytes(), format))),

@@ -5,7 +5,7 @@ use milepost_store::workflows::{VersionList as Past, WorkflowHistory};
 use milepost_store::{Digest, LibraryMatch, SourceKind};
 use milepost_syntax::source::{Format, Source};
 
-use super::{DocumentFormat, content, id_of, instant, problem};
+use super::{DocumentFormat, content, id_of, problem};
 use crate::prelude::*;
 
 /// The workflow to list.
@@ -65,7 +65,7 @@ async fn list_versions(reader: &Reader, _: &dyn Caller, request: Request) -> Res
     let limit = request.limit.unwrap_or(limits::VERSIONS_PAGE).clamp(1, limits::VERSIONS_PAGE_MAX);
     let items = past.items.iter().take(limit).map(|one| VersionItem {
         version: one.version.to_string(),
-        at: one.at_ms.map(instant::text),
+        at: one.at_ms.map(to_the_second),
         operation: one.operation.name().to_owned(),
         format: one.format.into(),
         renamed_from: one.renamed_from.clone(),
@@ -75,8 +75,13 @@ async fn list_versions(reader: &Reader, _: &dyn Caller, request: Request) -> Res
         workflow_id: id.to_string(),
         versions: items.collect(),
         more: past.cut || past.items.len() > limit,
-        deleted_at: past.deleted_ms.map(instant::text),
+        deleted_at: past.deleted_ms.map(to_the_second),
     })
+}
+
+/// Formats milliseconds since 1970 as RFC 3339 in UTC, to the second.
+fn to_the_second(at_ms: u64) -> String {
+    format!("{:.19}Z", crate::rfc3339(at_ms))
 }
 
 /// A workflow in the runtime directory, with its history.
@@ -154,4 +159,24 @@ fn now(reader: &Reader, id: &WorkflowId) -> Result<Option<(String, Format)>> {
         let format = document.source.as_ref().map(Source::format)?;
         Some((content(&document)?, format))
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::to_the_second;
+
+    #[test]
+    fn known_moments() {
+        for (at_s, written) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_735_689_599, "2024-12-31T23:59:59Z"),
+            (1_772_323_200, "2026-03-01T00:00:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(to_the_second(at_s * 1_000 + 999), written);
+        }
+    }
 }
