@@ -46,43 +46,40 @@ pub struct Document {
 impl Document {
     /// Reads and checks bytes. If no format is given, it is detected from the first character.
     pub fn read(bytes: &[u8], format: Option<Format>, world: World<'_>) -> Document {
-        match Source::decode(bytes, format) {
-            Ok(source) => Document::of(source, None, world),
-            Err(fault) => Document::unreadable(*fault),
-        }
+        Document::of(Source::decode(bytes, format), None, world)
     }
 
     /// Reads and checks the JSON text of a guide. It is treated as a guide whatever its keys are.
     pub fn read_guide(text: &str, world: World<'_>) -> Document {
-        match Source::decode(text.as_bytes(), Some(Format::Json)) {
-            Ok(source) => Document::of(source, Some(Spelling::Guide), world),
-            Err(fault) => Document::unreadable(*fault),
-        }
+        let source = Source::decode(text.as_bytes(), Some(Format::Json));
+        Document::of(source, Some(Spelling::Guide), world)
     }
 
     /// The result for a document that exceeds the size limit, without reading it.
     pub fn too_large(bytes: Option<usize>) -> Document {
-        Document::unreadable(*milepost_syntax::source::too_large(bytes))
+        Document::invalid(milepost_syntax::source::too_large(bytes), None)
     }
 
-    fn unreadable(fault: SyntaxFault) -> Document {
-        Document::invalid(violation::resolve(fault.into(), None, None, &[]), None)
+    /// The result for a document that has no tree, which earlier findings would refer to.
+    fn invalid(fault: Box<SyntaxFault>, source: Option<Source>) -> Document {
+        let violations = vec![violation::resolve((*fault).into(), source.as_ref(), None, &[])];
+        Document { source, violations, ..Document::default() }
     }
 
-    /// The result for a document that has no tree.
-    fn invalid(violation: Violation, source: Option<Source>) -> Document {
-        Document { source, violations: vec![violation], ..Document::default() }
-    }
-
-    fn of(source: Source, spelling: Option<Spelling>, world: World<'_>) -> Document {
+    /// `spelling` is given if it must not be detected.
+    fn of(
+        source: Result<Source, Box<SyntaxFault>>,
+        spelling: Option<Spelling>,
+        world: World<'_>,
+    ) -> Document {
+        let source = match source {
+            Ok(source) => source,
+            Err(fault) => return Document::invalid(fault, None),
+        };
         let mut report = Report::of_text(source.text());
         let root = match tree(&source, &mut report) {
             Ok(root) => root,
-            Err(fault) => {
-                // Earlier findings refer to a tree that does not exist.
-                let violation = violation::resolve((*fault).into(), Some(&source), None, &[]);
-                return Document::invalid(violation, Some(source));
-            }
+            Err(fault) => return Document::invalid(fault, Some(source)),
         };
         let spelling = match spelling {
             Some(Spelling::Guide) => as_guide(&root, &mut report),

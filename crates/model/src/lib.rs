@@ -23,7 +23,7 @@ pub mod limits;
 pub mod plan;
 pub mod secret;
 
-pub use agent::{agent_prompt, decimal, output_check, placeholders, rendered, walk};
+pub use agent::{agent_prompt, output_check, placeholders, rendered, walk};
 pub use check::catalog_lookup as commands;
 pub use decode::{schema, suggest};
 pub use findings::{finding, hint, problem, violation, wording};

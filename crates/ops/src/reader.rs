@@ -138,7 +138,7 @@ impl Reader {
     /// be read.
     pub(crate) fn file(&self, path: &str, call: &dyn Caller) -> Result<Vec<u8>> {
         let trust = match call.kind() {
-            CallerKind::Person => Trust::user(&self.locations),
+            CallerKind::Person => Trust::user(&self.locations, None),
             CallerKind::Agent => Trust::agent(&self.locations, &self.config()?),
         };
         let opened = LocalSource::open(path.as_ref(), &trust);

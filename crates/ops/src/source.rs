@@ -122,8 +122,7 @@ impl DocumentSource<'_> {
         let config = reader.config()?;
         let locations = &reader.locations;
         let trust = match (call.kind(), self.refs_root) {
-            (CallerKind::Person, Some(root)) => Trust::user_with_root(locations, root.as_ref()),
-            (CallerKind::Person, None) => Trust::user(locations),
+            (CallerKind::Person, root) => Trust::user(locations, root.map(AsRef::as_ref)),
             (CallerKind::Agent, _) => Trust::agent(locations, &config),
         };
         let opened = LocalSource::open(self.source.as_ref(), &trust).or_problem()?;

@@ -108,7 +108,7 @@ const BACKEND: &str = "`file`, `keyring` or `env`";
 /// after it was touched.
 #[derive(Debug, Default)]
 pub struct LiveConfig {
-    known: Mutex<Option<(ObservedStamp, Arc<Config>)>>,
+    known: Mutex<Option<(Option<ObservedStamp>, Arc<Config>)>>,
 }
 
 impl LiveConfig {
@@ -117,7 +117,7 @@ impl LiveConfig {
         let clock = SystemTime::now();
         let stamp = std::fs::metadata(&locations.config).ok().map(FileStamp::of_file);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((seen, config)) = known.as_ref()
+        if let Some((Some(seen), config)) = known.as_ref()
             && stamp.is_some_and(|stamp| seen.is_still(stamp))
         {
             return Ok(Arc::clone(config));
@@ -127,8 +127,7 @@ impl LiveConfig {
         // valid.
         let same = known.take().map(|(_, config)| config).filter(|config| **config == read);
         let config = same.unwrap_or_else(|| Arc::new(read));
-        let seen = stamp.unwrap_or_else(FileStamp::nothing).seen(clock);
-        *known = Some((seen, Arc::clone(&config)));
+        *known = Some((stamp.map(|stamp| stamp.seen(clock)), Arc::clone(&config)));
         Ok(config)
     }
 }
@@ -156,63 +155,33 @@ impl Config {
     ) -> Result<Config, TomlError> {
         let mut top = TomlTable::read(settings::decoded(bytes)?)?;
         let mut config = Config::default();
-        let hosts =
-            |field: TomlField<'_>| field.parsed_list(PrivateHost::EXPECTED, PrivateHost::parse);
-        config.allow_private = top.take_as("allow_private", hosts)?.unwrap_or_default();
-        let roots = |field: TomlField<'_>| {
-            field.parsed_list("a directory", |text| source_root(text, folder, home))
-        };
-        config.source_roots = top.take_as("source_roots", roots)?.unwrap_or_default();
-        let variables =
-            |field: TomlField<'_>| field.parsed_list("the name of a variable", variable);
-        config.env_allow = top.take_as("env_allow", variables)?.unwrap_or_default();
-        if let Some(mut secrets) = top.take_as("secrets", TomlField::table)? {
-            let backend = |field: TomlField<'_>| field.parsed(BACKEND, SecretsBackend::named);
-            config.secrets = secrets.take_as("backend", backend)?.unwrap_or_default();
-            config.secret_inputs_days = secrets.take_as("inputs_days", TomlField::count)?;
-            secrets.unknown(&mut config.warnings);
+        let root = |text: &str| source_root(text, folder, home);
+        config.allow_private =
+            top.parsed_list("allow_private", PrivateHost::EXPECTED, PrivateHost::parse)?;
+        config.source_roots = top.parsed_list("source_roots", "a directory", root)?;
+        config.env_allow = top.parsed_list("env_allow", "the name of a variable", variable)?;
+        if let Some(mut table) = top.take_as("secrets", TomlField::table)? {
+            let backend = table.parsed("backend", BACKEND, SecretsBackend::named)?;
+            config.secrets = backend.unwrap_or_default();
+            config.secret_inputs_days = table.take_as("inputs_days", TomlField::count)?;
+            table.unknown(&mut config.warnings);
         }
-        if let Some(table) = top.take_as("approvals", TomlField::table)? {
-            config.approvals = Approvals::read(table, &mut config.warnings)?;
+        if let Some(mut table) = top.take_as("approvals", TomlField::table)? {
+            let id = |text: &str| WorkflowId::parse(text).ok();
+            let unattended = table.parsed_list("unattended", "the id of a workflow", id)?;
+            let presence = table.parsed("presence", PRESENCE, LeastPresence::named)?;
+            config.approvals = Approvals { unattended, presence: presence.unwrap_or_default() };
+            table.unknown(&mut config.warnings);
         }
-        let confirm = |field: TomlField<'_>| field.parsed(CONFIRM, Confirm::named);
-        config.confirm = top.take_as("confirm", confirm)?.unwrap_or_default();
-        if let Some(table) = top.take_as("budget", TomlField::table)? {
-            config.budget = Budgets::read(table, &mut config.warnings)?;
+        config.confirm = top.parsed("confirm", CONFIRM, Confirm::named)?.unwrap_or_default();
+        if let Some(mut table) = top.take_as("budget", TomlField::table)? {
+            let mut count = |name| table.take_as(name, TomlField::count);
+            let (http_calls, writes) = (count("http_calls")?, count("writes")?);
+            config.budget = Budgets { http_calls, writes, attempts: count("attempts")? };
+            table.unknown(&mut config.warnings);
         }
         top.unknown(&mut config.warnings);
         Ok(config)
-    }
-}
-
-impl Approvals {
-    fn read(
-        mut table: TomlTable<'_>,
-        warnings: &mut Vec<UnknownKey>,
-    ) -> Result<Approvals, TomlError> {
-        let workflows = |field: TomlField<'_>| {
-            field.parsed_list("the id of a workflow", |text| WorkflowId::parse(text).ok())
-        };
-        let presence = |field: TomlField<'_>| field.parsed(PRESENCE, LeastPresence::named);
-        let approvals = Approvals {
-            unattended: table.take_as("unattended", workflows)?.unwrap_or_default(),
-            presence: table.take_as("presence", presence)?.unwrap_or_default(),
-        };
-        table.unknown(warnings);
-        Ok(approvals)
-    }
-}
-
-impl Budgets {
-    fn read(
-        mut table: TomlTable<'_>,
-        warnings: &mut Vec<UnknownKey>,
-    ) -> Result<Budgets, TomlError> {
-        let mut count = |name| table.take_as(name, TomlField::count);
-        let (http_calls, writes) = (count("http_calls")?, count("writes")?);
-        let budgets = Budgets { http_calls, writes, attempts: count("attempts")? };
-        table.unknown(warnings);
-        Ok(budgets)
     }
 }
 

@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::{Digest, limits};
 use milepost_catalog::limits::DOCUMENT_BYTES;
 
 use crate::file::{self, FileError, FileMode, WriteOptions};
+use crate::{Digest, Locations, limits};
 
-pub(crate) const FOLDER: &str = "documents";
+pub(crate) const DOCUMENTS: &str = "documents";
+pub(crate) const BLOBS: &str = "blobs";
 
 /// The documents that are kept for runs.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ pub struct KeptDocuments {
 impl KeptDocuments {
     /// The documents in a data directory. Does not touch the disk.
     pub fn at(data: &Path) -> KeptDocuments {
-        KeptDocuments { path: data.join(FOLDER) }
+        KeptDocuments { path: data.join(DOCUMENTS) }
     }
 
     /// Whether a document is stored.
@@ -70,6 +71,27 @@ impl KeptDocuments {
             }
         }
         Ok(removed)
+    }
+}
+
+/// Binary data that runs refer to, stored like documents.
+#[derive(Debug, Clone)]
+pub struct Blobs(KeptDocuments);
+
+impl Blobs {
+    /// The user's blobs. Does not touch the disk.
+    pub fn open(locations: &Locations) -> Blobs {
+        Blobs(KeptDocuments { path: locations.data.join(BLOBS) })
+    }
+
+    /// Stores bytes and returns the path of their file. Identical bytes are stored once, and a
+    /// fresh modification time keeps the cleanup from removing what is about to be referenced.
+    pub fn keep(&self, bytes: &[u8]) -> Result<PathBuf, FileError> {
+        let hash = Digest::of(bytes);
+        if !self.0.renew(hash) {
+            self.0.keep(hash, bytes)?;
+        }
+        Ok(self.0.file(hash))
     }
 }
 

@@ -72,12 +72,14 @@ pub(crate) struct ValidatedFile {
 /// Every file of every source.
 #[derive(Debug)]
 pub(crate) struct WorkflowIndex {
-    sources: Vec<WorkflowSource>,
+    /// In ascending order of precedence.
+    pub(crate) sources: Vec<WorkflowSource>,
     files: HashMap<FileId, FileRecord>,
     /// The files with each id, in order of precedence.
     by_id: HashMap<String, Vec<FileId>>,
     next: u64,
-    changes: u64,
+    /// Increases with every change that was detected.
+    pub(crate) changes: u64,
 }
 
 impl WorkflowIndex {
@@ -102,11 +104,6 @@ impl WorkflowIndex {
         }
     }
 
-    /// Every source, in ascending order of precedence.
-    pub(crate) fn sources(&self) -> &[WorkflowSource] {
-        &self.sources
-    }
-
     /// Every file, in no particular order.
     pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &FileRecord)> {
         self.files.iter().map(|(file, record)| (*file, record))
@@ -128,11 +125,6 @@ impl WorkflowIndex {
     /// The files with an id, in order of precedence.
     pub(crate) fn candidates(&self, id: &str) -> Vec<FileId> {
         self.by_id.get(id).cloned().unwrap_or_default()
-    }
-
-    /// Increases with every change that was detected.
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes
     }
 
     /// Checks everything that determines which file an id refers to: the folders and the files that

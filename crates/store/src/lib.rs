@@ -1,13 +1,11 @@
 //! Storage of workflows, catalogs, secrets and runs: which directories there are, which one takes
 //! precedence, and how files are read and written. This is the only crate that writes to disk.
 
-mod blobs;
 mod builtin;
 pub mod catalogs;
 mod choices;
 mod config;
 mod directory;
-mod document_cache;
 mod documents;
 mod edited;
 mod file;
@@ -35,13 +33,12 @@ mod tree;
 mod user;
 pub mod workflows;
 
-pub use blobs::Blobs;
 pub use choices::{CachedChoices, ChoiceCache};
 pub use config::{
     Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence, LiveConfig, SecretsBackend,
 };
 pub use directory::Directory;
-pub use documents::KeptDocuments;
+pub use documents::{Blobs, KeptDocuments};
 pub use edited::{EditError, EditedFile};
 #[cfg(debug_assertions)]
 #[doc(hidden)]

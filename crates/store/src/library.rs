@@ -4,16 +4,16 @@
 //! in advance: an index knows which file has which id, and a document is read and validated when it
 //! is needed, then cached.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use milepost_model::check::World;
 use milepost_model::document::Document;
 
-use crate::document_cache::DocumentCache;
 use crate::index::{FileId, ValidatedFile, Validity, WorkflowIndex};
 use crate::listing::{InvalidFile, Listing};
-use crate::{FileError, Locations, SourceKind};
+use crate::{FileError, Locations, SourceKind, limits};
 
 /// A workflow in the library.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl State {
     fn listing(&mut self, world: World<'_>) -> Result<Arc<Listing>, FileError> {
         self.index.look_at_everything()?;
         if let Some((changes, listing)) = &self.listing
-            && *changes == self.index.changes()
+            && *changes == self.index.changes
         {
             return Ok(Arc::clone(listing));
         }
@@ -131,7 +131,7 @@ impl State {
             self.index.judge(file, world);
         }
         let listing = Arc::new(Listing::of(&self.index));
-        self.listing = Some((self.index.changes(), Arc::clone(&listing)));
+        self.listing = Some((self.index.changes, Arc::clone(&listing)));
         Ok(listing)
     }
 
@@ -178,5 +178,44 @@ impl State {
         };
         self.documents.put(file, found.clone(), bytes);
         Some(found)
+    }
+}
+
+/// The recently used documents, most recent last: a bounded cache, so that a large library needs
+/// little memory.
+#[derive(Debug, Default)]
+struct DocumentCache {
+    held: VecDeque<Held>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Held {
+    file: FileId,
+    found: LibraryMatch,
+    bytes: usize,
+}
+
+impl DocumentCache {
+    /// The cached match for a file, which becomes the most recent.
+    fn get(&mut self, file: FileId) -> Option<LibraryMatch> {
+        let at = self.held.iter().rposition(|held| held.file == file)?;
+        if let Some(held) = self.held.remove(at) {
+            self.held.push_back(held);
+        }
+        self.held.back().map(|held| held.found.clone())
+    }
+
+    /// Caches a match and evicts the least recently used ones. The newest is always kept, whatever
+    /// its size.
+    fn put(&mut self, file: FileId, found: LibraryMatch, bytes: usize) {
+        self.held.push_back(Held { file, found, bytes });
+        self.bytes += bytes;
+        while self.held.len() > 1
+            && (self.held.len() > limits::DOCUMENTS || self.bytes > limits::DOCUMENTS_BYTES)
+        {
+            let eldest = self.held.pop_front();
+            self.bytes -= eldest.map_or(0, |held| held.bytes);
+        }
     }
 }

@@ -63,18 +63,11 @@ pub enum InvalidCause {
 }
 
 /// Why a file is not a valid workflow.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InvalidReason {
     pub(crate) cause: InvalidCause,
     pub(crate) reason: Box<str>,
     violations: Arc<Vec<Violation>>,
-}
-
-impl PartialEq for InvalidReason {
-    /// The violations are not compared: like the reason, they follow from the content.
-    fn eq(&self, other: &InvalidReason) -> bool {
-        (self.cause, &self.reason) == (other.cause, &other.reason)
-    }
 }
 
 impl InvalidReason {
@@ -195,7 +188,7 @@ impl Listing {
         let mut records: Vec<&FileRecord> = index.files().map(|(_, record)| record).collect();
         records.sort_by_key(|record| (record.source, Arc::clone(&record.path)));
         let mut records = records.into_iter().peekable();
-        for (number, source) in index.sources().iter().enumerate() {
+        for (number, source) in index.sources.iter().enumerate() {
             draft.sources.push(SourceReport {
                 kind: source.kind,
                 path: source.path.clone(),

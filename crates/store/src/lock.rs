@@ -1,6 +1,6 @@
 //! One writer at a time in a directory that several processes share.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::thread;
@@ -26,23 +26,20 @@ impl Lock {
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(fail)?;
         let late = io::Error::new(io::ErrorKind::TimedOut, HELD);
-        wait(|| file.try_lock(), late).map_err(fail)?;
+        wait(|| Ok(file.try_lock()?), late).map_err(fail)?;
         Ok(Lock { _file: file })
     }
 }
 
 /// Waits for a lock, for a bounded time; `late` is the error when that is over.
-pub(crate) fn wait(
-    try_lock: impl Fn() -> Result<(), TryLockError>,
-    late: io::Error,
-) -> io::Result<()> {
+pub(crate) fn wait<T>(take: impl Fn() -> io::Result<T>, late: io::Error) -> io::Result<T> {
     let until = Instant::now() + limits::LOCK_WAIT;
     loop {
-        match try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if Instant::now() >= until => return Err(late),
-            Err(TryLockError::WouldBlock) => thread::sleep(limits::LOCK_EVERY),
+        match take() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(_) if Instant::now() >= until => return Err(late),
+            Err(_) => thread::sleep(limits::LOCK_EVERY),
+            taken => return taken,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use milepost_engine::ports::JournalError;
+use milepost_model::digest::unhex;
 use milepost_model::document::hex;
 use milepost_model::secret::Secret;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
@@ -191,17 +192,6 @@ fn pair(pin: &Secret, salt: &[u8], cost: u8) -> Result<Ed25519KeyPair, PersonErr
     let params = scrypt::Params::new(cost, 8, 1, 32).map_err(|_| unusable())?;
     scrypt::scrypt(pin.reveal().as_bytes(), salt, &params, &mut seed).map_err(|_| unusable())?;
     Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| unusable())
-}
-
-pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    digits
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
 }
 
 fn chain(error: RunsError) -> PersonError {

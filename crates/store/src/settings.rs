@@ -114,6 +114,27 @@ impl<'t> TomlTable<'t> {
         self.take(key).map(read).transpose()
     }
 
+    /// Takes a text out, if there is one, and parses it.
+    pub(crate) fn parsed<T>(
+        &mut self,
+        key: &'static str,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, TomlError> {
+        self.take_as(key, |field| field.parsed(expected, parse))
+    }
+
+    /// Takes a list of texts out, empty if there is none, and parses each.
+    pub(crate) fn parsed_list<T>(
+        &mut self,
+        key: &'static str,
+        expected: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, TomlError> {
+        let items = self.take_as(key, TomlField::list)?.unwrap_or_default();
+        items.into_iter().map(|item| item.parsed(expected, &parse)).collect()
+    }
+
     /// Takes a required value.
     pub(crate) fn need(&mut self, key: &'static str) -> Result<TomlField<'t>, TomlError> {
         self.take(key).ok_or_else(|| TomlError::Missing { key: format!("{}{key}", self.prefix) })
@@ -192,15 +213,6 @@ impl<'t> TomlField<'t> {
             DeValue::String(text) => parse(text).ok_or_else(|| self.wrong_value(expected)),
             _ => Err(self.wrong_type(expected)),
         }
-    }
-
-    /// A list of strings that `parse` accepts.
-    pub(crate) fn parsed_list<T>(
-        self,
-        expected: &'static str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Vec<T>, TomlError> {
-        self.list()?.into_iter().map(|item| item.parsed(expected, &parse)).collect()
     }
 
     /// Whether the value is a string.

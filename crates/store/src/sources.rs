@@ -74,18 +74,13 @@ pub enum SourceError {
 }
 
 impl Trust {
-    /// The trust given to a user. References must stay below the parent of the document's folder,
-    /// unless the parent is the home directory or contains it.
-    pub fn user(locations: &Locations) -> Trust {
-        let home = locations.home.clone();
-        Trust::User(UserTrust { working: locations.working.clone(), home, root: None })
-    }
-
-    /// The trust given to a user who names the folder that references must stay below.
-    pub fn user_with_root(locations: &Locations, root: &Path) -> Trust {
-        let home = locations.home.clone();
-        let root = Some(locations.working.join(root));
-        Trust::User(UserTrust { working: locations.working.clone(), home, root })
+    /// The trust given to a user, who may name the folder that references must stay below. If they
+    /// do not, it is the parent of the document's folder, unless the parent is the home directory
+    /// or contains it.
+    pub fn user(locations: &Locations, root: Option<&Path>) -> Trust {
+        let (working, home) = (locations.working.clone(), locations.home.clone());
+        let root = root.map(|root| working.join(root));
+        Trust::User(UserTrust { working, home, root })
     }
 
     /// The trust given to a model, which may read below the project, the working directory and the

@@ -13,7 +13,7 @@ use crate::limits;
 /// If two observations yield the same stamp, and the first one is settled, the file did not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileStamp {
-    length: u64,
+    pub(crate) length: u64,
     modified_ns: i64,
     /// The time of the last metadata change, where the system has one. Unlike the modification
     /// time, it cannot be set back.
@@ -53,16 +53,6 @@ impl FileStamp {
             inode: since_epoch_ns(created) as u64,
             device: 0,
         }
-    }
-
-    /// The stamp of a file that does not exist.
-    pub(crate) fn nothing() -> FileStamp {
-        FileStamp { length: 0, modified_ns: 0, changed_ns: 0, inode: 0, device: 0 }
-    }
-
-    /// The size of the file in bytes.
-    pub(crate) fn length(self) -> u64 {
-        self.length
     }
 
     /// The stamp as observed after `clock` was read.

@@ -3,7 +3,6 @@
 //! Everything here is a function of the workflow and the caller's arguments; nothing is stored.
 
 pub mod agent_prompt;
-pub mod decimal;
 pub mod output_check;
 pub mod placeholders;
 pub mod rendered;

@@ -4,12 +4,13 @@
 //! `loop@2::step`. A caller that appends the key of each step it was given walks every loop
 //! correctly; for one that appends bare ids, the occurrences are counted.
 
+use std::fmt::Write as _;
+
 use foldhash::{HashSet, HashSetExt};
 use serde_json::Value;
 
 use crate::agent_prompt;
 use crate::condition::{MissingVariable, Truth};
-use crate::decimal;
 use crate::guide::LoopDoc;
 use crate::limits;
 use crate::order::Order;
@@ -140,7 +141,7 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
         Spelling::Guide => workflow.steps.iter().collect(),
         Spelling::Manifest => {
             let order = Order::of(workflow);
-            order.sequence().into_iter().map(|index| order.steps()[index]).collect()
+            order.sequence().into_iter().map(|index| order.steps[index]).collect()
         }
     }
 }
@@ -298,9 +299,7 @@ impl<'w, 'c> Walker<'w, 'c> {
             let (item, total) = (passes.item(iteration), passes.total(limit));
             let pass = LoopPass { id, spec, iteration, total, item };
             let (length, depth) = (self.key.len(), self.scope.depth());
-            self.key.push('@');
-            decimal::push(&mut self.key, iteration);
-            self.key.push_str("::");
+            let _ = write!(self.key, "@{iteration}::");
             // The condition of a loop may read the number of the pass that it decides on.
             self.scope.enter(&pass);
             let begun = self.has_begun(looped);

@@ -225,8 +225,10 @@ impl Checker<'_> {
         match value {
             // Braces without a dollar sign have already been reported, and their result is not
             // known.
-            Dynamic::Plain(_, Value::String(text)) if text.contains("{{") => InferredKind::Unknown,
-            Dynamic::Plain(_, value) => InferredKind::of(value),
+            Dynamic::Plain(Spot { value: Value::String(text), .. }) if text.contains("{{") => {
+                InferredKind::Unknown
+            }
+            Dynamic::Plain(plain) => InferredKind::of(&plain.value),
             Dynamic::Text(text) => match text.template.sole().map(|placed| &placed.expr) {
                 Some(expr) if expr.hyphenated_names().is_empty() => {
                     expr.infer(&|reference| self.kind_of(reference, false))
@@ -234,8 +236,8 @@ impl Checker<'_> {
                 Some(_) => InferredKind::Unknown,
                 None => InferredKind::String,
             },
-            Dynamic::List(..) => InferredKind::List,
-            Dynamic::Map(..) => InferredKind::Map,
+            Dynamic::List(_) => InferredKind::List,
+            Dynamic::Map(_) => InferredKind::Map,
         }
     }
 }

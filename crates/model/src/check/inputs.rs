@@ -328,8 +328,8 @@ fn reads(authored: &Dynamic, from: &FromDoc) -> bool {
 
 fn same(one: &Dynamic, other: &Dynamic) -> bool {
     match (one, other) {
-        (Dynamic::Plain(_, one), Dynamic::Plain(_, other)) => one == other,
-        (Dynamic::Text(one), Dynamic::Text(other)) => one.template == other.template,
+        (Dynamic::Plain(one), Dynamic::Plain(other)) => one == other,
+        (Dynamic::Text(one), Dynamic::Text(other)) => one == other,
         _ => false,
     }
 }

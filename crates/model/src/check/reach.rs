@@ -14,7 +14,7 @@ use crate::workflow::Spelling;
 impl Checker<'_> {
     pub(crate) fn reach(&mut self) {
         let mut dead: HashSet<&str> = HashSet::new();
-        let steps = self.order.steps();
+        let steps = &self.order.steps;
         for index in self.order.sequence() {
             let step = steps[index];
             let because = match &step.when {
@@ -44,7 +44,7 @@ impl Checker<'_> {
     /// Warns about steps that are read above their definition. This is allowed, since the order
     /// follows from the dependencies, but rarely intended.
     fn defined_later(&mut self) {
-        let steps = self.order.steps();
+        let steps = &self.order.steps;
         let in_rings: HashSet<&str> =
             self.order.rings().iter().flatten().map(|step| step.name()).collect();
         for (index, step) in steps.iter().enumerate() {

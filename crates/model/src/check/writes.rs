@@ -22,7 +22,7 @@ struct Inner<'s> {
 
 impl Checker<'_> {
     pub(crate) fn writes(&mut self) {
-        let steps = self.order.steps();
+        let steps = &self.order.steps;
         let mut looked: HashSet<String> = HashSet::new();
         for index in self.order.sequence() {
             let mut calls = Vec::new();
@@ -82,7 +82,7 @@ impl Checker<'_> {
             step.depends_on.iter().any(|id| self.step(id.value.as_str()).is_none())
                 || self.report.has_error_in(step.at)
         };
-        unread(self.order.steps()[index]) || self.waits_for(index, unread)
+        unread(self.order.steps[index]) || self.waits_for(index, unread)
     }
 
     fn effect(&self, run: &Run) -> Option<(Effect, bool)> {
@@ -95,7 +95,7 @@ impl Checker<'_> {
 
     /// Whether a step waits, directly or indirectly, for one that matches a predicate.
     fn waits_for(&self, index: usize, is: impl Fn(&Step) -> bool) -> bool {
-        let steps = self.order.steps();
+        let steps = &self.order.steps;
         let mut seen = HashSet::new();
         let mut open = vec![index];
         while let Some(index) = open.pop() {

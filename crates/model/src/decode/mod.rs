@@ -16,7 +16,7 @@ use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use serde_json::{Map, Value, json};
 
 use crate::finding::{Finding, Rule, Severity};
-pub(crate) use crate::report::Report;
+pub(crate) use crate::report::{KnownKeys, Report};
 
 /// A type that can be decoded from a node. `None` means that decoding failed and was reported.
 pub(crate) trait Decode: Sized {
@@ -112,21 +112,10 @@ fn is_collection(node: &SyntaxNode) -> bool {
     matches!(node.kind, SyntaxKind::Map(_) | SyntaxKind::List(_))
 }
 
-/// Text that must also satisfy a parser. Quoting another scalar is offered as a fix only if the
-/// quoted text is valid.
-pub(crate) fn text_that(
-    node: &SyntaxNode,
-    want: &str,
-    fits: impl Fn(&str) -> bool,
-    report: &mut Report,
-) -> Option<String> {
-    if let SyntaxKind::Str(text) = &node.kind {
-        return Some(text.clone());
-    }
-    let scalar =
-        matches!(node.kind, SyntaxKind::Int(_) | SyntaxKind::Float(_) | SyntaxKind::Bool(_));
-    let meant = report.written(node).filter(|text| scalar && fits(text));
-    mistyped(node, want, meant.map(Value::from), report)
+/// Text that must also satisfy a parser, so quoting another scalar is not offered as a fix.
+pub(crate) fn text(node: &SyntaxNode, want: &str, report: &mut Report) -> Option<String> {
+    let text = node.text().map(str::to_owned);
+    text.or_else(|| mistyped(node, want, None, report))
 }
 
 impl Decode for bool {
@@ -344,16 +333,14 @@ pub(crate) fn unalias(aliases: Aliases, name: &str) -> Option<&'static str> {
     aliases.iter().find(|(_, others)| others.contains(&name)).map(|(meant, _)| *meant)
 }
 
-type Keys = &'static [&'static str];
-
 /// Mutually exclusive keys: the actions of a step, and the two ways to write a prompt.
-const RIVALS: &[Keys] =
+const RIVALS: &[KnownKeys] =
     &[&["run", "prompt", "approve", "wait", "set", "fail", "loop"], &["prompt", "promptBlocks"]];
 
 /// Decodes the fields of a map and reports unknown keys.
 pub(crate) struct Fields<'n, 'r> {
     node: &'n SyntaxNode,
-    known: Keys,
+    known: KnownKeys,
     /// Sets other names that authors use for a key.
     pub(crate) slips: Aliases,
     /// Sets the keys that authors put here although they belong in the map of another key.
@@ -374,7 +361,7 @@ pub(crate) fn fits<T: Decode>(node: &SyntaxNode) -> bool {
 impl<'n, 'r> Fields<'n, 'r> {
     pub(crate) fn of<T: Decode>(
         node: &'n SyntaxNode,
-        known: Keys,
+        known: KnownKeys,
         fits: fn(&str, &SyntaxNode) -> bool,
         report: &'r mut Report,
     ) -> Option<Self> {
@@ -407,15 +394,10 @@ impl<'n, 'r> Fields<'n, 'r> {
     /// Reports missing and unknown keys. An unknown key that was probably meant to be a missing one
     /// gives a single finding.
     pub(crate) fn finish(mut self) {
-        self.report.leave();
+        let absent = self.report.leave();
+        let known = |key: &SyntaxKey| self.known.contains(&key.name.as_str()) || key.name == "<<";
         let node = self.node;
-        let unknown =
-            |key: &SyntaxKey| !self.known.contains(&key.name.as_str()) && key.name != "<<";
-        let unknown: Vec<&(SyntaxKey, SyntaxNode)> =
-            node.entries().iter().filter(|(key, _)| unknown(key)).collect();
-        let absent: Vec<&str> =
-            self.known.iter().copied().filter(|key| node.get(key).is_none()).collect();
-        for (key, value) in unknown {
+        for (key, value) in node.entries().iter().filter(|(key, _)| !known(key)) {
             if self.report.is_full() {
                 self.report.leave_out(Severity::Error);
                 continue;

@@ -28,32 +28,18 @@ pub(crate) struct Report {
     owners: Vec<Owner>,
 }
 
-/// A map that is being decoded: the keys it accepts, and which of them it has.
+pub(crate) type KnownKeys = &'static [&'static str];
+
+/// A map that is being decoded.
 #[derive(Debug)]
 struct Owner {
     at: Span,
-    keys: &'static [&'static str],
-    present: u64,
+    /// The keys it accepts.
+    keys: KnownKeys,
+    /// Those that it does not have.
+    absent: Vec<&'static str>,
     /// The unknown keys in the map.
     strays: Vec<String>,
-}
-
-impl Owner {
-    fn of(node: &SyntaxNode, keys: &'static [&'static str]) -> Owner {
-        let mut owner = Owner { at: node.at, keys, present: 0, strays: Vec::new() };
-        for (key, _) in node.entries() {
-            match keys.iter().position(|known| *known == key.name) {
-                Some(index) => owner.present |= 1 << index,
-                None => owner.strays.push(key.name.clone()),
-            }
-        }
-        owner
-    }
-
-    fn lacks(&self, name: &str) -> bool {
-        let index = self.keys.iter().position(|known| *known == name);
-        index.is_some_and(|index| self.present & (1 << index) == 0)
-    }
 }
 
 impl Report {
@@ -70,13 +56,16 @@ impl Report {
     }
 
     /// Starts a map that accepts these keys.
-    pub(crate) fn enter(&mut self, node: &SyntaxNode, keys: &'static [&'static str]) {
-        self.owners.push(Owner::of(node, keys));
+    pub(crate) fn enter(&mut self, node: &SyntaxNode, keys: KnownKeys) {
+        let absent = keys.iter().copied().filter(|key| node.get(key).is_none()).collect();
+        let names = node.entries().iter().map(|(key, _)| &key.name);
+        let strays = names.filter(|name| !keys.contains(&name.as_str())).cloned().collect();
+        self.owners.push(Owner { at: node.at, keys, absent, strays });
     }
 
-    /// Ends the innermost map.
-    pub(crate) fn leave(&mut self) {
-        self.owners.pop();
+    /// Ends the innermost map. Returns the keys that it could have but has not.
+    pub(crate) fn leave(&mut self) -> Vec<&'static str> {
+        self.owners.pop().map(|owner| owner.absent).unwrap_or_default()
     }
 
     /// Whether an enclosing map has an unknown key of this name.
@@ -104,7 +93,12 @@ impl Report {
         let owner = self.owners.iter().rev().find(|owner| owner.keys.contains(&&*key.name))?;
         let name = key.name.clone();
         let into = owner.at;
-        owner.lacks(&key.name).then(|| Mend::Move { key: key.at, into, under: None, name })
+        owner.absent.contains(&&*key.name).then(|| Mend::Move {
+            key: key.at,
+            into,
+            under: None,
+            name,
+        })
     }
 
     pub(crate) fn add(&mut self, finding: Finding) {
@@ -134,7 +128,7 @@ impl Report {
 
     /// Whether the current map accepts a key and does not have it yet.
     pub(crate) fn could_take(&self, key: &str) -> bool {
-        self.owners.last().is_some_and(|owner| owner.lacks(key))
+        self.owners.last().is_some_and(|owner| owner.absent.contains(&key))
     }
 
     /// Merges findings about the same unknown name into one at its first position.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::InferredKind;
+use super::InferredKind as Kind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
@@ -42,7 +42,7 @@ pub(super) struct Signature {
     pub(super) form: Form,
     /// The number of arguments, not counting the receiver of a method.
     pub(super) args: RangeInclusive<usize>,
-    pub(super) result: InferredKind,
+    pub(super) result: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,47 +61,41 @@ impl Signature {
         function: Function,
         name: &'static str,
         args: RangeInclusive<usize>,
-        result: InferredKind,
+        result: Kind,
     ) -> Signature {
         Signature { function, name, form, args, result }
     }
 }
 
 static SIGNATURES: &[Signature] = &[
-    Signature::new(Form::Global, Function::Base64, "base64", 1..=1, InferredKind::String),
-    Signature::new(Form::Global, Function::Bool, "bool", 1..=1, InferredKind::Bool),
-    Signature::new(Form::Global, Function::Bytes, "bytes", 1..=1, InferredKind::Unknown),
-    Signature::new(Form::Global, Function::Coalesce, "coalesce", 1..=64, InferredKind::Unknown),
-    Signature::new(Form::Global, Function::Double, "double", 1..=1, InferredKind::Number),
-    Signature::new(Form::Global, Function::Dyn, "dyn", 1..=1, InferredKind::Unknown),
-    Signature::new(Form::Global, Function::Int, "int", 1..=1, InferredKind::Number),
-    Signature::new(Form::Global, Function::Json, "json", 1..=1, InferredKind::String),
-    Signature::new(Form::Global, Function::Matches, "matches", 2..=2, InferredKind::Bool),
-    Signature::new(Form::Global, Function::Now, "now", 0..=0, InferredKind::String),
-    Signature::new(Form::Global, Function::ParseJson, "parse_json", 1..=1, InferredKind::Unknown),
-    Signature::new(Form::Global, Function::Secret, "secret", 1..=1, InferredKind::String),
-    Signature::new(Form::Global, Function::Size, "size", 1..=1, InferredKind::Number),
-    Signature::new(Form::Global, Function::String, "string", 1..=1, InferredKind::String),
-    Signature::new(Form::Global, Function::Type, "type", 1..=1, InferredKind::Unknown),
-    Signature::new(Form::Global, Function::UrlEncode, "url_encode", 1..=1, InferredKind::String),
-    Signature::new(Form::Method, Function::Contains, "contains", 1..=1, InferredKind::Bool),
-    Signature::new(Form::Method, Function::EndsWith, "endsWith", 1..=1, InferredKind::Bool),
-    Signature::new(Form::Method, Function::HasValue, "hasValue", 0..=0, InferredKind::Bool),
-    Signature::new(Form::Method, Function::Matches, "matches", 1..=1, InferredKind::Bool),
-    Signature::new(Form::Method, Function::Or, "or", 1..=1, InferredKind::Unknown),
-    Signature::new(Form::Method, Function::OrValue, "orValue", 1..=1, InferredKind::Unknown),
-    Signature::new(Form::Method, Function::Size, "size", 0..=0, InferredKind::Number),
-    Signature::new(Form::Method, Function::StartsWith, "startsWith", 1..=1, InferredKind::Bool),
-    Signature::new(Form::Method, Function::Value, "value", 0..=0, InferredKind::Unknown),
-    Signature::new(Form::Optional, Function::OptionalNone, "none", 0..=0, InferredKind::Unknown),
-    Signature::new(Form::Optional, Function::OptionalOf, "of", 1..=1, InferredKind::Unknown),
-    Signature::new(
-        Form::Optional,
-        Function::OfNonZero,
-        "ofNonZeroValue",
-        1..=1,
-        InferredKind::Unknown,
-    ),
+    Signature::new(Form::Global, Function::Base64, "base64", 1..=1, Kind::String),
+    Signature::new(Form::Global, Function::Bool, "bool", 1..=1, Kind::Bool),
+    Signature::new(Form::Global, Function::Bytes, "bytes", 1..=1, Kind::Unknown),
+    Signature::new(Form::Global, Function::Coalesce, "coalesce", 1..=64, Kind::Unknown),
+    Signature::new(Form::Global, Function::Double, "double", 1..=1, Kind::Number),
+    Signature::new(Form::Global, Function::Dyn, "dyn", 1..=1, Kind::Unknown),
+    Signature::new(Form::Global, Function::Int, "int", 1..=1, Kind::Number),
+    Signature::new(Form::Global, Function::Json, "json", 1..=1, Kind::String),
+    Signature::new(Form::Global, Function::Matches, "matches", 2..=2, Kind::Bool),
+    Signature::new(Form::Global, Function::Now, "now", 0..=0, Kind::String),
+    Signature::new(Form::Global, Function::ParseJson, "parse_json", 1..=1, Kind::Unknown),
+    Signature::new(Form::Global, Function::Secret, "secret", 1..=1, Kind::String),
+    Signature::new(Form::Global, Function::Size, "size", 1..=1, Kind::Number),
+    Signature::new(Form::Global, Function::String, "string", 1..=1, Kind::String),
+    Signature::new(Form::Global, Function::Type, "type", 1..=1, Kind::Unknown),
+    Signature::new(Form::Global, Function::UrlEncode, "url_encode", 1..=1, Kind::String),
+    Signature::new(Form::Method, Function::Contains, "contains", 1..=1, Kind::Bool),
+    Signature::new(Form::Method, Function::EndsWith, "endsWith", 1..=1, Kind::Bool),
+    Signature::new(Form::Method, Function::HasValue, "hasValue", 0..=0, Kind::Bool),
+    Signature::new(Form::Method, Function::Matches, "matches", 1..=1, Kind::Bool),
+    Signature::new(Form::Method, Function::Or, "or", 1..=1, Kind::Unknown),
+    Signature::new(Form::Method, Function::OrValue, "orValue", 1..=1, Kind::Unknown),
+    Signature::new(Form::Method, Function::Size, "size", 0..=0, Kind::Number),
+    Signature::new(Form::Method, Function::StartsWith, "startsWith", 1..=1, Kind::Bool),
+    Signature::new(Form::Method, Function::Value, "value", 0..=0, Kind::Unknown),
+    Signature::new(Form::Optional, Function::OptionalNone, "none", 0..=0, Kind::Unknown),
+    Signature::new(Form::Optional, Function::OptionalOf, "of", 1..=1, Kind::Unknown),
+    Signature::new(Form::Optional, Function::OfNonZero, "ofNonZeroValue", 1..=1, Kind::Unknown),
 ];
 
 /// Looks up a signature by name and call form.
@@ -121,7 +115,7 @@ impl Function {
     }
 
     /// The kind of the result.
-    pub(super) fn result(self) -> InferredKind {
+    pub(super) fn result(self) -> Kind {
         self.signature().result
     }
 

@@ -14,10 +14,14 @@ pub trait Scope {
     fn roots(&self) -> Vec<&str>;
 
     /// The time that `now()` yields, in RFC 3339, if there is one.
-    fn now(&self) -> Option<&str>;
+    fn now(&self) -> Option<&str> {
+        None
+    }
 
     /// The value of `secret(name)`: an unguessable sentinel, never the secret itself.
-    fn secret(&self, name: &str) -> Option<String>;
+    fn secret(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// A [`Scope`] over a JSON object: each key is a root name. It has no clock and no secrets.
@@ -39,13 +43,5 @@ impl Scope for MapScope {
 
     fn roots(&self) -> Vec<&str> {
         self.roots.keys().map(String::as_str).collect()
-    }
-
-    fn now(&self) -> Option<&str> {
-        None
-    }
-
-    fn secret(&self, _: &str) -> Option<String> {
-        None
     }
 }

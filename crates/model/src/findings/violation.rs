@@ -10,7 +10,7 @@ use crate::finding::{Finding, Rule, Severity};
 use crate::limits;
 
 /// A finding in a document, with everything that is shown about it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Violation {
     pub severity: Severity,
     /// JSON pointer to the value or key it is about.

@@ -103,15 +103,9 @@ impl Worded {
     }
 }
 
-impl From<String> for Worded {
-    fn from(text: String) -> Worded {
-        Worded(text.into())
-    }
-}
-
-impl From<Hint> for Worded {
-    fn from(hint: Hint) -> Worded {
-        Worded(hint)
+impl<T: Into<Hint>> From<T> for Worded {
+    fn from(hint: T) -> Worded {
+        Worded(hint.into())
     }
 }
 

@@ -6,28 +6,19 @@
 use std::cmp::Ordering::Equal;
 use std::fmt;
 
-use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
-use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::decode::{Aliases, Decode, Defs, Report, fits, unalias, wrong};
 use crate::finding::{Finding, Rule, Severity};
-use crate::pattern;
+use crate::pattern::Pattern;
 use crate::suggest;
 
 /// A condition that holds if all of its tests hold. Without tests it always holds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    pub at: Span,
     /// The tests that must all hold.
     pub tests: Vec<Test>,
-}
-
-impl PartialEq for Condition {
-    fn eq(&self, other: &Condition) -> bool {
-        self.tests == other.tests
-    }
 }
 
 /// One test of a condition.
@@ -79,7 +70,7 @@ pub(crate) fn descend<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// An operator and its right-hand side.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Comparison {
     Equals(Value),
     NotEquals(Value),
@@ -91,14 +82,7 @@ pub enum Comparison {
     Contains(Value),
     StartsWith(String),
     EndsWith(String),
-    Matches(Regex),
-}
-
-impl PartialEq for Comparison {
-    fn eq(&self, other: &Self) -> bool {
-        // Regular expressions are compared by their source.
-        format!("{self:?}") == format!("{other:?}")
-    }
+    Matches(Pattern),
 }
 
 /// What is known about a condition in a context to which variables may still be added.
@@ -200,7 +184,7 @@ impl fmt::Display for Comparison {
             Comparison::Contains(part) => write!(f, "contains {part}"),
             Comparison::StartsWith(part) => write!(f, "starts with {part:?}"),
             Comparison::EndsWith(part) => write!(f, "ends with {part:?}"),
-            Comparison::Matches(regex) => write!(f, "matches /{regex}/"),
+            Comparison::Matches(pattern) => write!(f, "matches /{}/", pattern.0),
         }
     }
 }
@@ -230,7 +214,7 @@ impl From<bool> for Truth {
 }
 
 impl Truth {
-    fn negate(self) -> Truth {
+    pub(crate) fn negate(self) -> Truth {
         match self {
             Truth::Holds => Truth::Fails,
             Truth::Fails => Truth::Holds,
@@ -304,7 +288,7 @@ impl Comparison {
             Comparison::EndsWith(part) => {
                 text.is_some_and(|text| fold(text).ends_with(&fold(part)))
             }
-            Comparison::Matches(regex) => text.is_some_and(|text| regex.is_match(text)),
+            Comparison::Matches(pattern) => text.is_some_and(|text| pattern.0.is_match(text)),
         }
     }
 
@@ -426,7 +410,7 @@ impl Decode for Condition {
         if let (Some(variable), true) = (variable, tests.is_empty()) {
             tests.push(Test::Truthy(variable));
         }
-        (report.count() == before).then_some(Condition { at: node.at, tests })
+        (report.count() == before).then_some(Condition { tests })
     }
 
     fn schema(defs: &mut Defs) -> Value {
@@ -562,7 +546,7 @@ fn comparison(name: &str, value: &SyntaxNode, report: &mut Report) -> Option<Com
         "contains" => Comparison::Contains(Value::decode(value, report)?),
         "starts_with" => Comparison::StartsWith(String::decode(value, report)?),
         "ends_with" => Comparison::EndsWith(String::decode(value, report)?),
-        _ => Comparison::Matches(pattern::decode(value, Rule::Pattern, report)?),
+        _ => Comparison::Matches(Pattern::decode(value, report)?),
     })
 }
 

@@ -5,13 +5,12 @@
 //! listed and walked.
 
 use milepost_syntax::mend::Mend;
-use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use regex_syntax::hir::Hir;
 use serde_json::{Value, json};
 
 use crate::condition::Condition;
-use crate::decode::{Aliases, Decode, Defs, Report, every, text_that, unalias, wrong};
+use crate::decode::{Aliases, Decode, Defs, Report, every, text, unalias, wrong};
 use crate::finding::{Finding, Rule, Severity};
 use crate::json_schema::{self, JsonSchema};
 use crate::lazy::Lazy;
@@ -33,21 +32,13 @@ pub enum Criteria {
 }
 
 /// A single rule.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    pub at: Span,
     pub kind: CheckKind,
     /// The author's message for a failure.
     pub message: String,
     /// The condition under which the rule applies.
     pub condition: Option<Condition>,
-}
-
-impl PartialEq for Check {
-    fn eq(&self, other: &Check) -> bool {
-        (&self.kind, &self.message, &self.condition)
-            == (&other.kind, &other.message, &other.condition)
-    }
 }
 
 /// What a rule checks.
@@ -207,7 +198,7 @@ fn check(node: &SyntaxNode, report: &mut Report) -> Option<Check> {
     if report.count() > before {
         return None;
     }
-    Some(Check { at: node.at, kind: kind?, message: message?, condition })
+    Some(Check { kind: kind?, message: message?, condition })
 }
 
 fn rule_type(
@@ -240,7 +231,7 @@ fn rule_type(
         });
         return None;
     };
-    let text = text_that(found, "the type of a rule", |_| false, report)?;
+    let text = text(found, "the type of a rule", report)?;
     if let Some((name, fields)) = FIELDS.iter().find(|(name, _)| *name == text) {
         return Some((name, fields));
     }
@@ -329,7 +320,7 @@ fn regex(node: &SyntaxNode, report: &mut Report) -> Option<CheckKind> {
     let flags = match node.get("flags") {
         None => String::new(),
         Some(found) => {
-            let text = text_that(found, "a string of flags", |_| false, report)?;
+            let text = text(found, "a string of flags", report)?;
             if let Some(bad) = text.chars().find(|flag| !"imsxugy".contains(*flag)) {
                 Finding::error(found.at, Rule::Criteria, format!("unknown flag `{bad}`"))
                     .expected("flags of `i`, `m`, `s`, `x`, `u`")

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, shape, words};
 use crate::finding::{Finding, Rule};
-use crate::pattern;
+use crate::pattern::Pattern;
 use crate::suggest;
 use crate::target::CommandId;
 use crate::templated::Dynamic;
@@ -360,28 +360,6 @@ impl Decode for RequiredSlip {
 
     fn schema(_: &mut Defs) -> Value {
         Value::Bool(false)
-    }
-}
-
-/// A regular expression in a document.
-#[derive(Debug, Clone)]
-pub struct Pattern(pub regex::Regex);
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.as_str() == other.0.as_str()
-    }
-}
-
-impl Decode for Pattern {
-    const WANT: &'static str = "a regular expression";
-
-    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        pattern::decode(node, Rule::Pattern, report).map(Pattern)
-    }
-
-    fn schema(_: &mut Defs) -> Value {
-        json!({"type": "string", "format": "regex"})
     }
 }
 

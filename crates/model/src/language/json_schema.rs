@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 
 use jsonschema::error::ValidationErrorKind;
-use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
 use serde_json::{Value, json};
 
@@ -16,17 +15,10 @@ use crate::suggest;
 use crate::violation::clip;
 
 /// A valid JSON Schema.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct JsonSchema {
-    pub at: Span,
     pub value: Value,
     compiled: Lazy<Result<jsonschema::Validator, String>>,
-}
-
-impl PartialEq for JsonSchema {
-    fn eq(&self, other: &JsonSchema) -> bool {
-        self.value == other.value
-    }
 }
 
 /// A mismatch between a value and a schema, and its position.
@@ -126,7 +118,7 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
         return None;
     }
     match fault(&value) {
-        None => Some(JsonSchema { at: node.at, value, compiled: Lazy::default() }),
+        None => Some(JsonSchema { value, compiled: Lazy::default() }),
         Some((pointer, message)) => {
             let found = node_at_pointer(node, &pointer);
             let name = found.text().filter(|name| is_type(&pointer) && !TYPES.contains(name));

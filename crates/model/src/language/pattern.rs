@@ -7,20 +7,33 @@ use std::hash::Hash;
 use milepost_syntax::tree::SyntaxNode;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
+use serde_json::{Value, json};
 
-use crate::decode::{Decode, Report};
+use crate::decode::{Decode, Defs, Report};
 use crate::finding::{Finding, Rule};
 use crate::limits::{self, PATTERN_CASE_STATES, PATTERN_RANGE_STATES, PATTERN_STATE_BYTES};
 
-/// Decodes a pattern; an invalid one is reported under `rule`.
-pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Option<Regex> {
-    let text = String::decode(node, report)?;
-    match report.patterns.compile(&text) {
-        Ok(regex) => Some(regex),
-        Err(cause) => {
-            report.add(invalid(node, rule, &cause));
-            None
-        }
+/// A regular expression in a document.
+#[derive(Debug, Clone)]
+pub struct Pattern(pub Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Decode for Pattern {
+    const WANT: &'static str = "a regular expression";
+
+    fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let text = String::decode(node, report)?;
+        let compiled = report.patterns.compile(&text);
+        compiled.map_err(|cause| report.add(invalid(node, Rule::Pattern, &cause))).ok().map(Pattern)
+    }
+
+    fn schema(_: &mut Defs) -> Value {
+        json!({"type": "string", "format": "regex"})
     }
 }
 

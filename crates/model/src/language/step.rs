@@ -610,9 +610,11 @@ fn sole_action(node: &SyntaxNode, sound: bool, report: &mut Report) -> Option<&'
 /// Checks that `for_each` is a list, or one expression that yields a list.
 fn check_items(items: Option<&Dynamic>, report: &mut Report) {
     let (at, meant) = match items {
-        Some(Dynamic::Plain(_, Value::Array(_)) | Dynamic::List(..)) | None => return,
+        Some(Dynamic::Plain(Spot { value: Value::Array(_), .. }) | Dynamic::List(_)) | None => {
+            return;
+        }
         Some(Dynamic::Text(text)) if text.template.sole().is_some() => return,
-        Some(Dynamic::Plain(at, Value::String(text))) => {
+        Some(Dynamic::Plain(Spot { at, value: Value::String(text) })) => {
             let reads = Expr::parse(text).is_ok_and(|expr| expr.is_path());
             (*at, reads.then(|| format!("${{{{ {} }}}}", text.trim())))
         }

@@ -6,7 +6,7 @@ use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::SyntaxNode;
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, text_that};
+use crate::decode::{Decode, Defs, Report, text};
 use crate::finding::{Finding, Rule};
 use crate::id::{CatalogId, WorkflowId};
 use crate::suggest;
@@ -50,7 +50,7 @@ impl Decode for CommandId {
     const WANT: &'static str = "a command such as `shop orders:list`";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        let text = text_that(node, Self::WANT, |_| false, report)?;
+        let text = text(node, Self::WANT, report)?;
         let command = CommandId::parse(&text);
         if command.is_none() {
             let fault =
@@ -88,7 +88,7 @@ impl Decode for Target {
     const WANT: &'static str = "a command such as `shop orders:get`, or `workflow <id>`";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        let text = text_that(node, Self::WANT, |_| false, report)?;
+        let text = text(node, Self::WANT, report)?;
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
             ["mcp" | "exec", _] => {

@@ -7,7 +7,7 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Map, Value, json};
 
-use crate::decode::{Decode, Defs, Report, every, wrong};
+use crate::decode::{Decode, Defs, Report, Spot, every, wrong};
 use crate::expr::{EvalError, Expr, Fuel, Outcome, Scope, SyntaxError};
 use crate::finding::{Finding, Rule};
 use crate::template::{self, Template};
@@ -108,35 +108,25 @@ fn syntax(source: &str, at: Span, offset: u32, error: SyntaxError) -> Finding {
 }
 
 /// Any JSON whose strings may contain `${{ … }}`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Dynamic {
     /// A value without any expressions.
-    Plain(Span, Value),
+    Plain(Spot<Value>),
     /// A string with expressions.
     Text(Templated),
     /// A list with expressions somewhere inside.
-    List(Span, Vec<Dynamic>),
+    List(Spot<Vec<Dynamic>>),
     /// A map with expressions somewhere inside.
-    Map(Span, Vec<(String, Dynamic)>),
-}
-
-impl PartialEq for Dynamic {
-    fn eq(&self, other: &Dynamic) -> bool {
-        match (self, other) {
-            (Dynamic::Plain(_, one), Dynamic::Plain(_, other)) => one == other,
-            (Dynamic::Text(one), Dynamic::Text(other)) => one == other,
-            (Dynamic::List(_, one), Dynamic::List(_, other)) => one == other,
-            (Dynamic::Map(_, one), Dynamic::Map(_, other)) => one == other,
-            _ => false,
-        }
-    }
+    Map(Spot<Vec<(String, Dynamic)>>),
 }
 
 impl Dynamic {
     /// The position in the document.
     pub fn at(&self) -> Span {
         match self {
-            Dynamic::Plain(at, _) | Dynamic::List(at, _) | Dynamic::Map(at, _) => *at,
+            Dynamic::Plain(Spot { at, .. })
+            | Dynamic::List(Spot { at, .. })
+            | Dynamic::Map(Spot { at, .. }) => *at,
             Dynamic::Text(text) => text.at,
         }
     }
@@ -150,11 +140,11 @@ impl Dynamic {
 
     fn collect<'d>(&'d self, found: &mut Vec<Located<'d>>) {
         match self {
-            Dynamic::Plain(..) => {}
+            Dynamic::Plain(_) => {}
             Dynamic::Text(text) => found.extend(text.exprs()),
-            Dynamic::List(_, items) => items.iter().for_each(|item| item.collect(found)),
-            Dynamic::Map(_, entries) => {
-                entries.iter().for_each(|(_, value)| value.collect(found));
+            Dynamic::List(items) => items.value.iter().for_each(|item| item.collect(found)),
+            Dynamic::Map(entries) => {
+                entries.value.iter().for_each(|(_, value)| value.collect(found));
             }
         }
     }
@@ -162,9 +152,9 @@ impl Dynamic {
     /// Evaluates every expression in the value; an empty optional omits its entry.
     pub fn render(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<Outcome, EvalError> {
         Ok(Outcome::Value(match self {
-            Dynamic::Plain(_, value) => value.clone(),
+            Dynamic::Plain(plain) => plain.value.clone(),
             Dynamic::Text(text) => return text.template.render(scope, fuel),
-            Dynamic::List(_, items) => {
+            Dynamic::List(Spot { value: items, .. }) => {
                 let mut list = Vec::with_capacity(items.len());
                 for item in items {
                     if let Outcome::Value(value) = item.render(scope, fuel)? {
@@ -173,7 +163,7 @@ impl Dynamic {
                 }
                 Value::Array(list)
             }
-            Dynamic::Map(_, entries) => {
+            Dynamic::Map(Spot { value: entries, .. }) => {
                 let mut map = Map::new();
                 for (key, entry) in entries {
                     if let Outcome::Value(value) = entry.render(scope, fuel)? {
@@ -188,7 +178,7 @@ impl Dynamic {
     /// The value, if it contains no expressions.
     pub fn as_plain(&self) -> Option<&Value> {
         match self {
-            Dynamic::Plain(_, value) => Some(value),
+            Dynamic::Plain(plain) => Some(&plain.value),
             _ => None,
         }
     }
@@ -198,19 +188,21 @@ impl Decode for Dynamic {
     const WANT: &'static str = "a value";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
+        let at = node.at;
+        let plain = |value| Dynamic::Plain(Spot { at, value });
         match &node.kind {
             SyntaxKind::Bad => None,
             SyntaxKind::Str(text) if text.contains("{{") => {
-                parse(text, node.at, report).map(|text| match text.template.literal() {
-                    Some(literal) => Dynamic::Plain(node.at, literal.into()),
+                parse(text, at, report).map(|text| match text.template.literal() {
+                    Some(literal) => plain(literal.into()),
                     None => Dynamic::Text(text),
                 })
             }
             SyntaxKind::List(items) => {
                 let items = every(items.iter().map(|item| Dynamic::decode(item, report)))?;
                 Some(match items.iter().all(|item| item.as_plain().is_some()) {
-                    true => Dynamic::Plain(node.at, node.to_value()),
-                    false => Dynamic::List(node.at, items),
+                    true => plain(node.to_value()),
+                    false => Dynamic::List(Spot { at, value: items }),
                 })
             }
             SyntaxKind::Map(entries) => {
@@ -218,11 +210,11 @@ impl Decode for Dynamic {
                     Some((key.name.clone(), Dynamic::decode(value, report)?))
                 }))?;
                 Some(match entries.iter().all(|(_, value)| value.as_plain().is_some()) {
-                    true => Dynamic::Plain(node.at, node.to_value()),
-                    false => Dynamic::Map(node.at, entries),
+                    true => plain(node.to_value()),
+                    false => Dynamic::Map(Spot { at, value: entries }),
                 })
             }
-            _ => Some(Dynamic::Plain(node.at, node.to_value())),
+            _ => Some(plain(node.to_value())),
         }
     }
 }

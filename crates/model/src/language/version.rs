@@ -4,7 +4,7 @@ use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use semver::{Version, VersionReq};
 use serde_json::{Value, json};
 
-use crate::decode::{Decode, Defs, Report, text_that, wrong};
+use crate::decode::{Decode, Defs, Report, text, wrong};
 use crate::finding::{Finding, Rule};
 
 /// A version as defined by Semantic Versioning 2.
@@ -21,7 +21,7 @@ impl Decode for SemVer {
                 Some(written) => written,
                 None => return wrong(node, report),
             },
-            _ => text_that(node, Self::WANT, |_| false, report)?,
+            _ => text(node, Self::WANT, report)?,
         };
         if let (Ok(version), SyntaxKind::Str(_)) = (Version::parse(&text), &node.kind) {
             return Some(SemVer(version));

@@ -4,6 +4,14 @@ use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
+/// Decodes hexadecimal digits, two for each byte.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |[high, low]: &[u8; 2]| u8::try_from(digit(*high)? * 16 + digit(*low)?).ok();
+    let (pairs, rest) = text.as_bytes().as_chunks();
+    if rest.is_empty() { pairs.iter().map(byte).collect() } else { None }
+}
+
 /// A SHA-256 hash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -27,15 +35,7 @@ impl Digest {
 
     /// Parses 64 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Digest> {
-        let digits = text.as_bytes();
-        if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return None;
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-        }
-        Some(Digest(bytes))
+        unhex(text)?.try_into().ok().map(Digest)
     }
 
     /// Wraps the bytes of an existing hash.

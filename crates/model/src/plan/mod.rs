@@ -6,10 +6,10 @@ pub mod pinned;
 
 use serde_json::{Map, Value, json};
 
+use crate::agent_prompt;
 use crate::condition::Truth;
 use crate::digest::Digest;
 use crate::document::Document;
-use crate::expr::{Fuel, MapScope};
 use crate::graph::{self, Graph};
 use crate::order::Order;
 use crate::step::{Action, Step, When};
@@ -40,7 +40,7 @@ impl<'w> Plan<'w> {
     pub fn of(workflow: &'w Workflow) -> Plan<'w> {
         let order = Order::of(workflow);
         let waves = order.waves();
-        let steps = order.steps();
+        let steps = &order.steps;
         let planned = order.sequence().into_iter().map(|index| PlannedStep {
             step: steps[index],
             wave: waves[index] + 1,
@@ -150,8 +150,9 @@ pub fn words(when: &When) -> String {
 
 /// The value of a condition, if the inputs alone decide it.
 pub fn decided(when: &When, inputs: &Map<String, Value>) -> Option<bool> {
+    let inputs = Value::Object(inputs.clone());
     match when {
-        When::Condition(condition) => match condition.decide(&Value::Object(inputs.clone())) {
+        When::Condition(condition) => match condition.decide(&inputs) {
             Truth::Holds => Some(true),
             Truth::Fails => Some(false),
             Truth::Undecided(_) => None,
@@ -160,8 +161,7 @@ pub fn decided(when: &When, inputs: &Map<String, Value>) -> Option<bool> {
             if bare.expr.references().iter().any(|reference| reference.root != "inputs") {
                 return None;
             }
-            let roots = Map::from_iter([("inputs".to_owned(), Value::Object(inputs.clone()))]);
-            bare.expr.eval_bool(&MapScope::new(roots), &mut Fuel::default()).ok()
+            agent_prompt::expression_holds(&bare.expr, &inputs).ok()
         }
     }
 }

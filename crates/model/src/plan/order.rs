@@ -15,7 +15,7 @@ use crate::workflow::Workflow;
 /// The dependencies between the steps of a workflow.
 #[derive(Debug)]
 pub(crate) struct Order<'w> {
-    steps: Vec<&'w Step>,
+    pub(crate) steps: Vec<&'w Step>,
     /// The index of the first step of `finally`.
     finally: usize,
     /// For each step, the steps it waits for, with the location of the dependency.
@@ -51,11 +51,6 @@ impl<'w> Order<'w> {
     /// The steps that a step waits for, by index into `steps()`.
     pub(crate) fn waits(&self, index: usize) -> impl Iterator<Item = usize> {
         self.waits[index].keys().copied()
-    }
-
-    /// The top-level steps, `finally` last.
-    pub(crate) fn steps(&self) -> &[&'w Step] {
-        &self.steps
     }
 
     /// Whether a step belongs to `finally`.

@@ -54,10 +54,6 @@ impl Scope for Knowledge {
         self.roots.keys().map(String::as_str).collect()
     }
 
-    fn now(&self) -> Option<&str> {
-        None
-    }
-
     fn secret(&self, name: &str) -> Option<String> {
         Some(mark(name))
     }
@@ -139,19 +135,19 @@ impl Knowledge {
     /// Renders a value, filling in everything that is known.
     pub(crate) fn render(&self, value: &Dynamic) -> RenderedValue {
         match value {
-            Dynamic::Plain(_, value) => {
-                RenderedValue { value: Some(value.clone()), ..RenderedValue::default() }
+            Dynamic::Plain(plain) => {
+                RenderedValue { value: Some(plain.value.clone()), ..RenderedValue::default() }
             }
             Dynamic::Text(text) => self.render_text(&text.template),
-            Dynamic::List(_, items) => {
+            Dynamic::List(items) => {
                 let mut whole = RenderedValue::default();
-                let items = items.iter().filter_map(|item| whole.take(self.render(item)));
+                let items = items.value.iter().filter_map(|item| whole.take(self.render(item)));
                 whole.value = Some(items.collect());
                 whole
             }
-            Dynamic::Map(_, entries) => {
+            Dynamic::Map(entries) => {
                 let mut whole = RenderedValue::default();
-                let entries = entries.iter().filter_map(|(name, value)| {
+                let entries = entries.value.iter().filter_map(|(name, value)| {
                     Some((name.clone(), whole.take(self.render(value))?))
                 });
                 let entries = entries.collect();

@@ -8,22 +8,24 @@
 mod derived;
 mod error;
 mod files;
-mod parts;
 mod record;
 mod text;
 mod writing;
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::id::CatalogId;
 use milepost_syntax::source::Format;
+use serde::{Deserialize, Serialize};
 
 pub use derived::{DerivedCache, DerivedKey};
 pub use error::{CatalogConflict, CatalogError, RecordFault, SaveError, UnreadableRecord};
-pub use parts::{DocumentMark, DocumentReader};
 pub use record::{
     AuthProfiles, BaseUrl, CatalogCredential, CatalogOptions, CatalogRecord, CatalogSource,
     ClientAuth, CredentialField, GivenBy, Idempotency, ProfileName, operation_key,
@@ -193,7 +195,7 @@ impl Catalogs {
         let directory = Directory::open(&self.path).ok()??;
         let name = files::document(&record.id, record.format);
         let (file, stamp) = directory.open_stamped(Path::new(&name)).ok()?;
-        (stamp == mark.0).then(|| DocumentReader::new(file, stamp))
+        (stamp == mark.0).then_some(DocumentReader { file, length: stamp.length })
     }
 
     /// The document of a catalog, if it currently has this hash. Takes no lock.
@@ -298,5 +300,32 @@ impl Catalogs {
 
     fn unreadable(&self, name: &str, fault: RecordFault) -> Arc<UnreadableRecord> {
         Arc::new(UnreadableRecord { path: self.path.join(name), id: files::record_id(name), fault })
+    }
+}
+
+/// Recognises a document without reading it: its settled stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentMark(FileStamp);
+
+/// An open document, to read parts of it: it was read in full earlier and has not changed since.
+#[derive(Debug)]
+pub struct DocumentReader {
+    file: File,
+    length: u64,
+}
+
+impl DocumentReader {
+    /// The size of the document in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The text in a byte range; `None` if the range is invalid or cannot be read.
+    pub fn read(&mut self, range: Range<u64>) -> Option<String> {
+        let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
+        self.file.seek(SeekFrom::Start(range.start)).ok()?;
+        let mut text = String::with_capacity(length);
+        self.file.by_ref().take(length as u64).read_to_string(&mut text).ok()?;
+        (text.len() == length).then_some(text)
     }
 }

@@ -47,18 +47,19 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<CatalogRecord, TomlError> {
     let mut record = CatalogRecord::new(id, title, source, format);
     record.source_sha256 =
         top.need("source_sha256")?.parsed("64 hexadecimal digits", Digest::parse)?;
-    record.vendor = top.take_as("vendor", |field| field.parsed("a name", filled))?;
+    record.vendor = top.parsed("vendor", "a name", filled)?;
     record.base_url = base_url(&mut top)?;
     record.enabled = top.take_as("enabled", TomlField::flag)?.unwrap_or(true);
-    let hosts = |field: TomlField<'_>| field.parsed_list(PrivateHost::EXPECTED, PrivateHost::parse);
-    record.allow_private = top.take_as("allow_private", hosts)?.unwrap_or_default();
+    record.allow_private =
+        top.parsed_list("allow_private", PrivateHost::EXPECTED, PrivateHost::parse)?;
     if let Some(table) = top.take_as("options", TomlField::table)? {
         record.options = options(table, &mut record.warnings)?;
     }
     if let Some(table) = top.take_as("auth", TomlField::table)? {
         record.auth = auth(table, &mut record.warnings)?;
     }
-    record.names = top.take_as("names", |field| names(field.table()?))?.unwrap_or_default();
+    let names = |field: TomlField<'_>| field.table()?.fields().map(name).collect();
+    record.names = top.take_as("names", names)?.unwrap_or_default();
     top.unknown(&mut record.warnings);
     Ok(record)
 }
@@ -79,10 +80,9 @@ fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
     const EXPECTED: &str = "an `http` or `https` URL without user name and password";
     // If this key is missing, a user may have edited the file by hand or copied it from elsewhere,
     // so access to private hosts must be stated explicitly.
-    let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::named);
-    let by = top.take_as("base_url_by", by)?.unwrap_or(GivenBy::Document);
-    let url = top.take_as("base_url", |field| field.parsed(EXPECTED, web_url))?;
-    Ok(url.map(|url| BaseUrl { url, by }))
+    let by = top.parsed("base_url_by", "`user` or `document`", GivenBy::named)?;
+    let by = by.unwrap_or(GivenBy::Document);
+    Ok(top.parsed("base_url", EXPECTED, web_url)?.map(|url| BaseUrl { url, by }))
 }
 
 fn options(
@@ -133,28 +133,19 @@ fn credential(
 ) -> Result<CatalogCredential, TomlError> {
     let mut credential = CatalogCredential::default();
     for part in CredentialField::ALL {
-        if let Some(field) = table.take(part.name()) {
-            let name = field.parsed(SecretName::EXPECTED, |text| SecretName::parse(text).ok())?;
-            credential.secrets.insert(*part, name);
-        }
+        let name = |text: &str| SecretName::parse(text).ok();
+        let name = table.parsed(part.name(), SecretName::EXPECTED, name)?;
+        credential.secrets.extend(name.map(|name| (*part, name)));
     }
-    let way = |field: TomlField<'_>| field.parsed("`basic` or `post`", ClientAuth::named);
-    credential.client_auth = table.take_as("client_auth", way)?;
-    let scopes = |field: TomlField<'_>| field.parsed_list("a scope", filled);
-    credential.scopes = table.take_as("scopes", scopes)?.unwrap_or_default();
-    credential.audience = table.take_as("audience", |field| field.parsed("an audience", filled))?;
-    let url = |field: TomlField<'_>| field.parsed("the URL of a token server", web_url);
-    credential.authority = table.take_as("authority", url)?;
+    credential.client_auth = table.parsed("client_auth", "`basic` or `post`", ClientAuth::named)?;
+    credential.scopes = table.parsed_list("scopes", "a scope", filled)?;
+    credential.audience = table.parsed("audience", "an audience", filled)?;
+    credential.authority = table.parsed("authority", "the URL of a token server", web_url)?;
     table.unknown(warnings);
     Ok(credential)
 }
 
-fn names(table: TomlTable<'_>) -> Result<BTreeMap<String, String>, TomlError> {
-    let fields = table.fields();
-    fields.map(|(operation, field)| name(operation, field)).collect()
-}
-
-fn name(operation: Cow<'_, str>, field: TomlField<'_>) -> Result<(String, String), TomlError> {
+fn name((operation, field): (Cow<'_, str>, TomlField<'_>)) -> Result<(String, String), TomlError> {
     let known = operation.split_once(' ').is_some_and(|(method, path)| {
         Method::ALL.iter().any(|known| known.name() == method) && path.starts_with('/')
     });

@@ -1,11 +1,9 @@
 //! Checks whether files and directories are usable, and makes repairs that need no confirmation.
 //! The checks create and change nothing.
 
-mod disk;
 mod leftovers;
 mod modes;
 
-pub use disk::{free_bytes, same_disk};
 pub use leftovers::{held_locks, leftovers, remove_leftovers};
 pub use modes::{Exposed, Exposure, PrivatePathKind, close, exposed, private_paths};
 
@@ -75,4 +73,38 @@ fn is_writable(folder: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_writable(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
+}
+
+/// Number of bytes the user may still write at an existing or future path; `None` if the system
+/// does not report it.
+#[cfg(unix)]
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let told = rustix::fs::statvfs(there(path)?).ok()?;
+    Some(told.f_bavail.saturating_mul(told.f_frsize))
+}
+
+/// Whether two existing or future paths are on the same disk, if the system reports it.
+#[cfg(unix)]
+pub fn same_disk(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let disk = |path: &Path| Some(fs::metadata(there(path)?).ok()?.dev());
+    disk(one) == disk(other)
+}
+
+#[cfg(unix)]
+fn there(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|folder| folder.is_dir())
+}
+
+/// Always `None`: the standard library cannot tell.
+#[cfg(not(unix))]
+pub fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
+
+/// Always true, so that the missing information is reported only once.
+#[cfg(not(unix))]
+pub fn same_disk(_: &Path, _: &Path) -> bool {
+    true
 }

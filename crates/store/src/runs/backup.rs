@@ -10,8 +10,9 @@ use std::path::Path;
 use crate::{Digest, limits};
 use milepost_engine::ports::{JournalError, RestoreReport};
 
+use super::kept_files::{self, BESIDE, FOLDERS};
 use super::usage::{LastShutdown, UsageMark};
-use super::{ChainKey, DbAccess, RunsError, RunsReader, check, kept_files, schema};
+use super::{ChainKey, DbAccess, RunsError, RunsReader, check, schema};
 use crate::file::{self, FileError, WriteOptions};
 use crate::lock::Lock;
 
@@ -70,7 +71,7 @@ fn sync(path: &Path) -> Result<(), FileError> {
 /// Copies the files next to the database and returns how many of them runs refer to.
 fn copy_files(from: &Path, to: &Path) -> Result<u64, RunsError> {
     let mut count = 0;
-    for kept in kept_files::all(from) {
+    for kept in kept_files::list(from, FOLDERS) {
         let folder = to.join(kept.folder);
         file::make_directory(&folder, file::FileMode::Owner)?;
         let bytes = file::if_present(file::read_document(&kept.path, limits::KEPT_FILE_BYTES))?;
@@ -86,7 +87,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<u64, RunsError> {
         put(&folder.join(&kept.name), &bytes)?;
         count += 1;
     }
-    for name in kept_files::BESIDE {
+    for name in BESIDE {
         let read = file::read_document(&from.join(name), limits::KEY_FILE_BYTES);
         if let Some(bytes) = file::if_present(read)? {
             put(&to.join(name), &bytes)?;
@@ -162,13 +163,13 @@ fn put_in_place(staging: &Path, directory: &Path) -> Result<(), RunsError> {
         let (from, to) = (staging.join(name), directory.join(name));
         fs::rename(&from, &to).map_err(|error| FileError::of(&to, error))
     };
-    for kept in kept_files::all(staging) {
+    for kept in kept_files::list(staging, FOLDERS) {
         let folder = directory.join(kept.folder);
         file::make_directory(&folder, file::FileMode::Owner)?;
         let to = folder.join(&kept.name);
         fs::rename(&kept.path, &to).map_err(|error| FileError::of(&to, error))?;
     }
-    for name in kept_files::BESIDE {
+    for name in BESIDE {
         // The PIN of this machine's user is kept.
         if staging.join(name).exists() && !directory.join(name).exists() {
             moved(name)?;

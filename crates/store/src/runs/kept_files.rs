@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::{blobs, documents, limits};
+use crate::documents::{BLOBS, DOCUMENTS};
+use crate::limits;
 
 /// The folders of these files, all of which are part of a backup.
-pub(super) const FOLDERS: &[&str] = &[blobs::FOLDER, documents::FOLDER];
+pub(super) const FOLDERS: &[&str] = &[BLOBS, DOCUMENTS];
 
 /// Other files in a backup: the data for signing decisions.
 pub(super) const BESIDE: &[&str] = &["person.json"];
@@ -23,24 +24,11 @@ pub(super) struct StoredFile {
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
+    /// When it was last stored.
+    pub(super) kept_ms: u64,
 }
 
-pub(super) fn all(directory: &Path) -> Vec<StoredFile> {
-    list(directory, FOLDERS).into_iter().map(|(file, _)| file).collect()
-}
-
-/// The blobs for which `is_unused` returns true, given their name and the time they were last
-/// stored. Other folders are not considered: catalog documents are cleaned up separately.
-pub(super) fn unused_since(
-    directory: &Path,
-    is_unused: impl Fn(&str, u64) -> bool,
-) -> Vec<StoredFile> {
-    let files = list(directory, &[blobs::FOLDER]).into_iter();
-    let unused = files.filter(|(file, kept_ms)| is_unused(&file.name, *kept_ms));
-    unused.map(|(file, _)| file).collect()
-}
-
-fn list(directory: &Path, folders: &[&'static str]) -> Vec<(StoredFile, u64)> {
+pub(super) fn list(directory: &Path, folders: &[&'static str]) -> Vec<StoredFile> {
     let mut found = Vec::new();
     for folder in folders {
         let Ok(entries) = fs::read_dir(directory.join(folder)) else { continue };
@@ -58,7 +46,7 @@ fn list(directory: &Path, folders: &[&'static str]) -> Vec<(StoredFile, u64)> {
             let kept = kept.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let kept_ms = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX);
             let (path, bytes) = (entry.path(), metadata.len());
-            found.push((StoredFile { folder, name, path, bytes }, kept_ms));
+            found.push(StoredFile { folder, name, path, bytes, kept_ms });
         }
     }
     found

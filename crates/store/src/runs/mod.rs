@@ -33,7 +33,6 @@ mod reserve;
 mod run;
 mod schema;
 mod sqlite_journal;
-mod tally;
 mod usage;
 mod wake;
 mod writer;

@@ -15,6 +15,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::{Digest, limits};
+use milepost_model::digest::unhex;
 use milepost_model::document::hex;
 use milepost_model::id::RunId;
 use rusqlite::params;
@@ -22,7 +23,6 @@ use rusqlite::params;
 use super::chain::{ChainKey, Mac, ORIGIN};
 use super::{Db, RunsError, schema};
 use crate::file::{self, FileError, FileMode};
-use crate::person::unhex;
 
 const FOLDER: &str = "progress";
 /// Placeholder for a missing message or boot id.

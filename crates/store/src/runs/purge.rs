@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::documents::BLOBS;
 use crate::{Digest, limits};
 use milepost_engine::ports::{PurgeFilter, PurgeReport, RunStatus};
 use milepost_model::document::hex;
@@ -152,9 +153,11 @@ pub(super) fn sweep(
             texts.push(digest);
         }
     }
-    let files = kept_files::unused_since(directory, |name, kept_ms| match named.get(name) {
-        Some(ended_ms) if kept_ms <= *ended_ms => true,
-        _ => kept_ms.saturating_add(limits::KEPT_UNNAMED_MS) < now_ms,
+    // Catalog documents are cleaned up separately.
+    let mut files = kept_files::list(directory, &[BLOBS]);
+    files.retain(|file| match named.get(&file.name) {
+        Some(ended_ms) if file.kept_ms <= *ended_ms => true,
+        _ => file.kept_ms.saturating_add(limits::KEPT_UNNAMED_MS) < now_ms,
     });
     if texts.is_empty() && files.is_empty() {
         return Ok(PurgeReport::default());

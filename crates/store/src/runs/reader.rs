@@ -13,7 +13,7 @@ use super::db::{Db, DbAccess, ReaderPool};
 use super::event::{self, EventRange, EventRows};
 use super::list::{self, ListedRows};
 use super::writer::JournalWriter;
-use super::{ChainKey, RunsError, inputs, lease, quarantine, run, schema, tally};
+use super::{ChainKey, RunsError, inputs, lease, quarantine, run, schema};
 use crate::file::{self, FileError};
 use crate::{Digest, limits};
 
@@ -111,11 +111,6 @@ impl RunsReader {
         Ok(known.iter().any(|(holder, mark)| lives(holder, *mark)))
     }
 
-    /// The earliest wake time that has not passed yet.
-    pub fn next_wake(&self, now_ms: u64) -> Result<Option<u64>, RunsError> {
-        self.reading(|db, _| lease::next_wake(db, now_ms))
-    }
-
     /// Runs that only wait for a time and whose last event lies in the future.
     pub fn dated_ahead(&self, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| lease::dated_ahead(db, now_ms, limit))
@@ -140,12 +135,7 @@ impl RunsReader {
 
     /// The number of runs, read from indexes only.
     pub fn tally(&self) -> Result<RunCounts, RunsError> {
-        self.reading(|db, _| tally::tally(db))
-    }
-
-    /// A minimal query, which shows whether the database responds.
-    pub fn answers(&self) -> Result<(), RunsError> {
-        self.reading(|db, _| tally::answers(db))
+        self.reading(|db, _| list::tally(db))
     }
 
     /// The ids that start with a text, with or without `run_`, up to a limit.

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 
 use super::{
     AppendRows, EventRow, HeartbeatRow, InboxRow, LivenessLock, LivenessQuery, NewEvent, NewRunRow,
-    OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, WriteDone, schema,
+    OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, WriteDone, lease, list, schema,
 };
 
 /// Options for opening the journal of a directory.
@@ -319,7 +319,7 @@ impl Journal for SqliteJournal {
 
     fn next_wake(&self) -> JournalFuture<'_, Option<u64>> {
         let now_ms = self.now_ms();
-        ready(self.read_or_default(|reader| reader.next_wake(now_ms)))
+        ready(self.read_or_default(|reader| reader.reading(|db, _| lease::next_wake(db, now_ms))))
     }
 
     fn is_driven<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, bool> {
@@ -365,7 +365,7 @@ impl Journal for SqliteJournal {
     fn health(&self) -> JournalFuture<'_, ()> {
         let health = match self.has_failed() {
             true => Err(JournalError::Failed.into()),
-            false => self.read_or_default(RunsReader::answers),
+            false => self.read_or_default(|reader| reader.reading(|db, _| list::answers(db))),
         };
         ready(health)
     }

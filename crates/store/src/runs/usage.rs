@@ -54,7 +54,7 @@ impl UsageMark {
         let fail = |error| FileError::of(Path::new(FILE), error);
         // The lock is only ever held alone for a moment, but a process may be stopped in it.
         let late = io::ErrorKind::TimedOut.into();
-        let share = || lock::wait(|| self.file.try_lock_shared(), late);
+        let share = || lock::wait(|| Ok(self.file.try_lock_shared()?), late);
         self.file.unlock().and_then(|()| share()).map_err(fail)?;
         // The last process to leave may have just cleared the mark.
         mark(&mut self.file, OPEN).map_err(fail)

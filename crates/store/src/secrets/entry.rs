@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use milepost_model::secret::Secret;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::{Origin, Url};
 
 use super::{SecretError, SecretName};
@@ -13,37 +13,27 @@ use crate::limits;
 pub(super) type SecretEntries = BTreeMap<SecretName, StoredSecret>;
 
 /// A secret and the only origin it may be sent to, if it is bound to one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredSecret {
+    #[serde(serialize_with = "reveal", deserialize_with = "hide")]
     value: Secret,
-    origin: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct All<'t> {
-    version: u32,
-    #[serde(borrow)]
-    secrets: BTreeMap<&'t str, One>,
-}
-
-/// The serialised form. It does not implement `Debug`, because it contains the value.
-#[derive(Serialize, Deserialize)]
-struct One {
-    value: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    origin: Option<String>,
+    pub(super) origin: Option<String>,
 }
 
-impl From<&StoredSecret> for One {
-    fn from(kept: &StoredSecret) -> One {
-        One { value: kept.value.reveal().to_owned(), origin: kept.origin.clone() }
-    }
+fn reveal<S: Serializer>(secret: &Secret, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.reveal())
 }
 
-impl From<One> for StoredSecret {
-    fn from(one: One) -> StoredSecret {
-        StoredSecret { value: Secret::new(one.value), origin: one.origin }
-    }
+fn hide<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
+    String::deserialize(deserializer).map(Secret::new)
+}
+
+/// All secrets before they are encrypted.
+#[derive(Serialize, Deserialize)]
+struct All<S> {
+    version: u32,
+    secrets: S,
 }
 
 const VERSION: u32 = 1;
@@ -59,10 +49,6 @@ impl StoredSecret {
             return Err(SecretError::NoOrigin);
         }
         Ok(StoredSecret { value, origin: origin.map(Origin::ascii_serialization) })
-    }
-
-    pub(super) fn origin(&self) -> Option<&str> {
-        self.origin.as_deref()
     }
 
     /// The secret, if it may be sent to this origin.
@@ -81,13 +67,13 @@ impl StoredSecret {
     /// Serialises one secret.
     #[cfg(feature = "keyring")]
     pub(super) fn text(&self) -> String {
-        serde_json::to_string(&One::from(self)).expect("texts are JSON")
+        serde_json::to_string(self).expect("texts are JSON")
     }
 
     /// Parses one secret.
     #[cfg(feature = "keyring")]
     pub(super) fn parse(text: &str) -> Option<StoredSecret> {
-        serde_json::from_str::<One>(text).ok().map(StoredSecret::from)
+        serde_json::from_str(text).ok()
     }
 }
 
@@ -98,17 +84,15 @@ fn same_origin(own: &str, asked: &Origin) -> bool {
 
 /// Serialises all secrets.
 pub(super) fn render(entries: &SecretEntries) -> Vec<u8> {
-    let secrets = entries.iter().map(|(name, kept)| (name.as_str(), One::from(kept)));
-    let all = All { version: VERSION, secrets: secrets.collect() };
-    serde_json::to_vec(&all).expect("texts are JSON")
+    serde_json::to_vec(&All { version: VERSION, secrets: entries }).expect("texts are JSON")
 }
 
 /// Parses all secrets; `None` if the text does not have the expected form.
 pub(super) fn parse(text: &[u8]) -> Option<SecretEntries> {
-    let all: All<'_> = serde_json::from_slice(text).ok()?;
+    let all: All<BTreeMap<String, StoredSecret>> = serde_json::from_slice(text).ok()?;
     if all.version != VERSION {
         return None;
     }
     let entries = all.secrets.into_iter();
-    entries.map(|(name, one)| Some((SecretName::parse(name).ok()?, one.into()))).collect()
+    entries.map(|(name, one)| Some((SecretName::parse(&name).ok()?, one))).collect()
 }

@@ -15,7 +15,7 @@ pub(super) const PASSPHRASE: &str = "MILEPOST_SECRETS_PASSPHRASE";
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     secrets: BTreeMap<String, Secret>,
-    passphrase: Option<Secret>,
+    pub(super) passphrase: Option<Secret>,
     /// All other variables. The configuration decides which of them may be read.
     others: BTreeMap<String, Secret>,
 }
@@ -59,9 +59,5 @@ impl Environment {
 
     pub(super) fn names(&self) -> BTreeSet<String> {
         self.secrets.keys().cloned().collect()
-    }
-
-    pub(super) fn passphrase(&self) -> Option<&Secret> {
-        self.passphrase.as_ref()
     }
 }

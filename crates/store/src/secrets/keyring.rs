@@ -69,7 +69,7 @@ pub(super) fn origins() -> Result<Origins, SecretError> {
     names
         .filter_map(|name| {
             let kept = get(&name).transpose()?;
-            Some(kept.map(|kept| (name, kept.origin().map(str::to_owned))))
+            Some(kept.map(|kept| (name, kept.origin)))
         })
         .collect()
 }

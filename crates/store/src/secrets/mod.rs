@@ -118,7 +118,7 @@ impl Vault {
     ) -> Result<Vault, SecretError> {
         let keeper = match backend {
             SecretsBackend::File => {
-                let passphrase = environment.passphrase().cloned();
+                let passphrase = environment.passphrase.clone();
                 Keeper::File(EncryptedFile::new(&locations.data, passphrase))
             }
             #[cfg(feature = "keyring")]
@@ -222,5 +222,5 @@ impl Vault {
 type Origins = Vec<(SecretName, Option<String>)>;
 
 fn origins(entries: &SecretEntries) -> Origins {
-    entries.iter().map(|(name, kept)| (name.clone(), kept.origin().map(str::to_owned))).collect()
+    entries.iter().map(|(name, kept)| (name.clone(), kept.origin.clone())).collect()
 }

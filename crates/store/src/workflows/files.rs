@@ -76,7 +76,7 @@ impl DirectoryFiles {
 
     /// Reads a file in the directory.
     pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, FileError> {
-        match &self.index.sources()[DIRECTORY].directory {
+        match &self.index.sources[DIRECTORY].directory {
             Some(directory) => directory.read(path, DOCUMENT_BYTES),
             None => Err(FileError::NotFound { path: self.path.join(path) }),
         }

@@ -12,10 +12,10 @@ mod error;
 mod files;
 mod history;
 mod log;
-mod turn;
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::{fs, io};
 
 use milepost_model::document::Document;
 use milepost_model::id::WorkflowId;
@@ -28,17 +28,18 @@ pub use log::ChangeKind;
 
 use self::files::{DirectoryFiles, HeldFile, WORLD};
 use self::log::{LogEntry, TextRef};
-use self::turn::FilesMutex;
 use crate::file::{self, FileError, FileMode, FilePoint};
-use crate::lock::Lock;
+use crate::lock::{self, Lock};
 use crate::{Digest, Locations, identity};
+
+const BUSY: &str = "another call holds the lock: wait for it to finish";
 
 /// The workflows in the writable directory, for the lifetime of a process.
 #[derive(Debug)]
 pub struct WorkflowStore {
     directory: PathBuf,
     history: WorkflowHistory,
-    turn: FilesMutex,
+    files: Mutex<DirectoryFiles>,
 }
 
 /// The state that a caller expects.
@@ -91,8 +92,8 @@ impl WorkflowStore {
     /// The workflows in the writable directory. Does not touch the disk.
     pub fn open(locations: &Locations) -> WorkflowStore {
         let directory = locations.runtime().to_owned();
-        let turn = FilesMutex::of(&directory);
-        WorkflowStore { directory, history: WorkflowHistory::open(locations), turn }
+        let files = Mutex::new(DirectoryFiles::of(&directory));
+        WorkflowStore { directory, history: WorkflowHistory::open(locations), files }
     }
 
     /// Writes a workflow to the file with its id, or to a new file named after the id.
@@ -135,8 +136,7 @@ impl WorkflowStore {
         change: WorkflowChange,
     ) -> Result<SavedWorkflow, WorkflowError> {
         self.need_directory(from)?;
-        let mut files = self.turn.take(&self.directory)?;
-        let _lock = Lock::of(&self.directory)?;
+        let (mut files, _lock) = self.turn()?;
         let held = self.need(&mut files, from, change.expected)?;
         if from == to {
             let TextRef { version, format } = held.text;
@@ -178,8 +178,7 @@ impl WorkflowStore {
         change: WorkflowChange,
     ) -> Result<DeletedWorkflow, WorkflowError> {
         self.need_directory(id)?;
-        let mut files = self.turn.take(&self.directory)?;
-        let _lock = Lock::of(&self.directory)?;
+        let (mut files, _lock) = self.turn()?;
         let held = self.need(&mut files, id, change.expected)?;
         self.history.keep(&held.bytes)?;
         let entry = LogEntry {
@@ -197,6 +196,25 @@ impl WorkflowStore {
         Ok(DeletedWorkflow { path, version: held.text.version })
     }
 
+    /// Waits for the files, which one thread has at a time, and for the lock. Both waits are
+    /// bounded, because the thread that has the files may have to wait for the lock.
+    fn turn(&self) -> Result<(MutexGuard<'_, DirectoryFiles>, Lock), FileError> {
+        let take = || match self.files.try_lock() {
+            Ok(files) => Ok(files),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                let mut files = poisoned.into_inner();
+                files.reset();
+                self.files.clear_poison();
+                Ok(files)
+            }
+        };
+        let late = io::Error::new(io::ErrorKind::TimedOut, BUSY);
+        let files =
+            lock::wait(take, late).map_err(|error| FileError::of(&self.directory, error))?;
+        Ok((files, Lock::of(&self.directory)?))
+    }
+
     fn put(
         &self,
         id: &WorkflowId,
@@ -206,8 +224,7 @@ impl WorkflowStore {
     ) -> Result<SavedWorkflow, WorkflowError> {
         check_text(id, draft, &self.directory)?;
         file::make_directory(&self.directory, FileMode::Same)?;
-        let mut files = self.turn.take(&self.directory)?;
-        let _lock = Lock::of(&self.directory)?;
+        let (mut files, _lock) = self.turn()?;
         let held = files.held(id)?;
         self.compare(id, held.as_ref(), change.expected)?;
         let target = self.target(id, held.as_ref(), draft.format)?;

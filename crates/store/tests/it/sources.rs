@@ -47,7 +47,7 @@ impl World {
     }
 
     fn user(&self, path: &str) -> Result<LocalSource, SourceError> {
-        LocalSource::open(Path::new(path), &Trust::user(&self.locations))
+        LocalSource::open(Path::new(path), &Trust::user(&self.locations, None))
     }
 
     fn agent(&self, path: &str) -> Result<LocalSource, SourceError> {
@@ -150,7 +150,7 @@ fn a_hidden_folder_of_the_documents_own_is_no_obstacle() {
 fn a_user_may_give_the_root() {
     let world = World::new();
     let open = |root: &str| {
-        let trust = Trust::user_with_root(&world.locations, Path::new(root));
+        let trust = Trust::user(&world.locations, Some(Path::new(root)));
         LocalSource::open(Path::new("spec/openapi.yaml"), &trust)
     };
     let mut narrow = open("spec").expect("is open").references;

@@ -52,6 +52,10 @@ pub enum ScanErrorKind {
 }
 
 impl ScanError {
+    fn at(start: usize, kind: ScanErrorKind) -> ScanError {
+        ScanError { at: start, start, is_end: false, kind }
+    }
+
     pub fn message(&self) -> &'static str {
         use ScanErrorKind as Kind;
         match (self.kind, self.is_end) {
@@ -359,7 +363,7 @@ impl<'t> Scanner<'t> {
         }
         sink.scalar(start..self.at, false);
         let checked = sink.check_number(&self.text[start..self.at], start);
-        checked.map_err(|kind| ScanError { at: start, start, is_end: false, kind })
+        checked.map_err(|kind| ScanError::at(start, kind))
     }
 
     fn digits(&mut self) -> Scanned<()> {
@@ -407,12 +411,7 @@ impl<'t> Scanner<'t> {
                     None if escape_follows => {}
                     _ if is_high || is_low_surrogate(unit) => {
                         let checked = sink.check_lone_surrogate(unit, start);
-                        checked.map_err(|kind| ScanError {
-                            at: start,
-                            start,
-                            is_end: false,
-                            kind,
-                        })?;
+                        checked.map_err(|kind| ScanError::at(start, kind))?;
                     }
                     _ => {}
                 }

@@ -4,7 +4,6 @@
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::WalkError;
-use crate::decimal;
 use crate::step::{Action, Step};
 use crate::suggest;
 use crate::workflow::Workflow;
@@ -81,10 +80,9 @@ impl StepPaths {
         let mut known = place.loops.iter();
         let mut start = 0;
         for end in separators(key) {
-            // Each pass has exactly one key, so `@02` is rejected.
             let number = key.get(start..end)?.strip_prefix(known.next()?.as_str())?;
             let number = number.strip_prefix('@')?;
-            decimal::read(number)?;
+            pass_number(number)?;
             start = end + SEPARATOR.len();
         }
         known.next().is_none().then_some((id, place))
@@ -110,6 +108,11 @@ const SEPARATOR: &[u8; 2] = b"::";
 fn separators(key: &str) -> impl Iterator<Item = usize> {
     let pairs = key.as_bytes().windows(SEPARATOR.len()).enumerate();
     pairs.filter(|(_, pair)| pair == SEPARATOR).map(|(at, _)| at)
+}
+
+/// Parses the number of a pass. Each pass has exactly one key, so `02` is rejected.
+fn pass_number(text: &str) -> Option<usize> {
+    text.parse().ok().filter(|number: &usize| number.to_string() == text)
 }
 
 /// What bare ids reveal about a loop's body.
@@ -284,5 +287,20 @@ impl<'w, 'c> CompletedSteps<'w, 'c> {
     /// Whether a top-level step, or anything inside it, is done.
     pub(super) fn has_touched(&self, step: &Step) -> bool {
         self.touched.contains(step.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_reads_as_it_is_written() {
+        for number in [0, 1, 9, 10, 99, 100, 12_345, usize::MAX] {
+            assert_eq!(pass_number(&number.to_string()), Some(number));
+        }
+        for text in ["", "02", "00", "+1", "-1", " 1", "1 ", "1a", "99999999999999999999"] {
+            assert_eq!(pass_number(text), None, "{text}");
+        }
     }
 }

@@ -64,11 +64,9 @@ impl<'w, 'c> Passes<'w, 'c> {
     /// hold would end the loop, so they are not given as expected.
     pub(super) fn wanted(&self, scope: &dyn Variables) -> Vec<MissingVariable> {
         let Passes::Condition { condition, wanted } = self else { return Vec::new() };
-        match condition.decide(scope) {
-            Truth::Undecided(found) if *wanted => found,
-            Truth::Undecided(found) => {
-                found.into_iter().map(|one| MissingVariable { expected: None, ..one }).collect()
-            }
+        let truth = condition.decide(scope);
+        match if *wanted { truth } else { truth.negate() } {
+            Truth::Undecided(found) => found,
             Truth::Holds | Truth::Fails => Vec::new(),
         }
     }
