@@ -36,8 +36,8 @@ pub struct ApiCommand {
     /// Alternative ways to authenticate, of which one is enough; an empty requirement means that no
     /// authentication is needed.
     pub security: Vec<SecurityRequirement>,
-    /// The servers of the API, most preferred first.
-    pub servers: Vec<Server>,
+    /// The URLs of the API's servers, most preferred first.
+    pub servers: Vec<String>,
     pub effect: Effect,
     /// Whether the request is safe to send twice.
     pub may_repeat: bool,
@@ -99,20 +99,21 @@ milepost_model::named_enum! {
     }
 }
 
-/// How a value is serialized to text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Style {
-    Simple,
-    Label,
-    Matrix,
-    Form,
-    SpaceDelimited,
-    PipeDelimited,
-    DeepObject,
-    /// `collectionFormat: tsv` of 2.0.
-    TabDelimited,
-    /// `style: cookie` of 3.2: like `form`, but unencoded and joined by `; `.
-    Cookie,
+milepost_model::named_enum! {
+    /// How a value is serialized to text, by the word of OpenAPI.
+    pub Style {
+        Simple = "simple",
+        Label = "label",
+        Matrix = "matrix",
+        Form = "form",
+        SpaceDelimited = "spaceDelimited",
+        PipeDelimited = "pipeDelimited",
+        DeepObject = "deepObject",
+        /// `collectionFormat: tsv` of 2.0.
+        TabDelimited = "tsv",
+        /// `style: cookie` of 3.2: like `form`, but unencoded and joined by `; `.
+        Cookie = "cookie",
+    }
 }
 
 /// A parameter of a command.
@@ -177,6 +178,12 @@ pub struct Content {
     pub encoding: Vec<Encoding>,
     /// The first example in the document.
     pub example: Option<Value>,
+}
+
+impl Content {
+    pub(crate) fn new(media_type: impl Into<String>, schema: Value) -> Content {
+        Content { media_type: media_type.into(), schema, encoding: Vec::new(), example: None }
+    }
 }
 
 /// How one property of a form is encoded.
@@ -253,11 +260,4 @@ pub enum SecurityScheme {
         /// The kind in one word.
         kind: String,
     },
-}
-
-/// A server of an API.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// The URL with variables replaced by their defaults; may be relative to the document's source.
-    pub url: String,
 }

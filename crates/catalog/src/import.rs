@@ -177,49 +177,51 @@ pub struct ResolvedBaseUrl {
 impl ResolvedBaseUrl {
     /// Uses the given URL, or else the first usable server of the document.
     pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> ResolvedBaseUrl {
-        let mut warnings = DocumentFindings::default();
-        let mut violations = DocumentFindings::default();
-        if let Some(given) = given {
-            let url = usable(given, None);
-            if let Err(why) = &url {
-                let message = format!("`{}` {why}", shown(given));
-                violations.add("/base_url", DocumentRule::SERVER, message);
+        let (mut warnings, mut violations) = <(DocumentFindings, DocumentFindings)>::default();
+        let url = match given {
+            Some(given) => {
+                let refused = |why| {
+                    let message = format!("`{}` {why}", shown(given));
+                    violations.add("/base_url", DocumentRule::SERVER, message);
+                };
+                usable(given, None).map_err(refused).ok()
             }
-            return ResolvedBaseUrl::made(url.ok(), warnings, violations);
-        }
-        let pointer = if api.version() == OpenApiVersion::V2 { "/host" } else { "/servers" };
-        let mut refused = None;
-        for (index, server) in api.servers().iter().enumerate() {
-            match usable(&server.url, source) {
-                Ok(url) => return ResolvedBaseUrl::made(Some(url), warnings, violations),
-                Err(why @ (Unusable::Relative | Unusable::Template)) => {
-                    let message = format!("the server `{}` {why}", shown(&server.url));
-                    warnings.add(format!("{pointer}/{index}"), DocumentRule::SERVER, message);
-                }
-                Err(why) => {
-                    let message = format!("the server `{}` {why}", shown(&server.url));
-                    refused.get_or_insert((format!("{pointer}/{index}"), message));
-                }
-            }
-        }
-        if let Some((pointer, message)) = refused {
-            violations.add(pointer, DocumentRule::SERVER_SCHEME, message);
-        }
-        if violations.is_empty() {
-            let message = "the document has no usable server URL: set a base URL \
-                before running a command";
-            warnings.add(pointer, DocumentRule::SERVER, message);
-        }
-        ResolvedBaseUrl::made(None, warnings, violations)
-    }
-
-    fn made(
-        url: Option<Url>,
-        warnings: DocumentFindings,
-        violations: DocumentFindings,
-    ) -> ResolvedBaseUrl {
+            None => first_server(api, source, &mut warnings, &mut violations),
+        };
         ResolvedBaseUrl { url, warnings: warnings.into_list(), violations: violations.into_list() }
     }
+}
+
+/// The first usable server of a document.
+fn first_server(
+    api: &Api,
+    source: Option<&Url>,
+    warnings: &mut DocumentFindings,
+    violations: &mut DocumentFindings,
+) -> Option<Url> {
+    let pointer = if api.version() == OpenApiVersion::V2 { "/host" } else { "/servers" };
+    let mut refused = None;
+    for (index, server) in api.servers().iter().enumerate() {
+        let why = match usable(server, source) {
+            Ok(url) => return Some(url),
+            Err(why) => why,
+        };
+        let pointer = format!("{pointer}/{index}");
+        let message = format!("the server `{}` {why}", shown(server));
+        if matches!(why, Unusable::Relative | Unusable::Template) {
+            warnings.add(pointer, DocumentRule::SERVER, message);
+        } else {
+            refused.get_or_insert((pointer, message));
+        }
+    }
+    if let Some((pointer, message)) = refused {
+        violations.add(pointer, DocumentRule::SERVER_SCHEME, message);
+    } else {
+        let message = "the document has no usable server URL: set a base URL \
+            before running a command";
+        warnings.add(pointer, DocumentRule::SERVER, message);
+    }
+    None
 }
 
 /// The reason why a server cannot be used.

@@ -44,15 +44,19 @@ pub enum PagingScheme {
         /// JSON pointer of the flag that says whether there are more pages.
         more: Option<String>,
     },
-    /// Requests select a page by number.
-    Page { parameter: String, first: u64, size: Option<PageSize> },
-    /// Requests select items by offset.
-    Offset {
-        parameter: String,
-        /// The offset of the first item.
-        first: u64,
-        size: Option<PageSize>,
-    },
+    /// Requests select a page by its number, or items by their offset.
+    Counted(PageCount),
+}
+
+/// Pagination by page number or by item offset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageCount {
+    pub parameter: String,
+    /// The number of the first page, or the offset of the first item.
+    pub first: u64,
+    pub size: Option<PageSize>,
+    /// Whether pages are counted rather than items.
+    pub by_page: bool,
 }
 
 /// The argument that sets the number of items per page.
@@ -127,12 +131,7 @@ pub fn next(
             let last = list(answer.body).and_then(|items| items.last()?.get(field));
             cursor(parameter, arguments, answer, last)
         }
-        PagingScheme::Page { parameter, first, size }
-        | PagingScheme::Offset { parameter, first, size } => {
-            let by_page = matches!(scheme, PagingScheme::Page { .. });
-            let count = Count { parameter, first: *first, size: size.as_ref(), by_page };
-            counted(&count, arguments, answer)
-        }
+        PagingScheme::Counted(count) => counted(count, arguments, answer),
     }
 }
 
@@ -171,16 +170,8 @@ fn given_name(parameter: &str, arguments: &Arguments) -> String {
     arguments.with.keys().find(qualified).map_or(parameter, String::as_str).to_owned()
 }
 
-/// Pagination by page number or by item offset.
-struct Count<'s> {
-    parameter: &'s str,
-    first: u64,
-    size: Option<&'s PageSize>,
-    by_page: bool,
-}
-
 fn counted(
-    count: &Count<'_>,
+    count: &PageCount,
     arguments: &Arguments,
     answer: &PageResponse<'_>,
 ) -> Result<Option<NextPage>, PagingError> {
@@ -192,7 +183,7 @@ fn counted(
     if found == 0 || detect::aside(answer.body, MORE) == Some(&Value::Bool(false)) {
         return Ok(None);
     }
-    let name = given_name(count.parameter, arguments);
+    let name = given_name(&count.parameter, arguments);
     let given = arguments.with.get(&name).and_then(number);
     let current = given.unwrap_or(count.first);
     let following = current.saturating_add(if count.by_page { 1 } else { found });
@@ -201,7 +192,7 @@ fn counted(
     let seen = total
         .and_then(Value::as_u64)
         .map(|total| following.saturating_sub(count.first.min(1)) >= total);
-    let ends = seen.unwrap_or_else(|| is_short(count.size, arguments, found));
+    let ends = seen.unwrap_or_else(|| is_short(count.size.as_ref(), arguments, found));
     Ok((!ends).then(|| NextPage::With { name, value: Value::from(following) }))
 }
 

@@ -64,7 +64,7 @@ fn is_tag(inside: &str) -> bool {
 pub fn line(text: &str, chars: usize) -> String {
     let mut clean = String::new();
     let mut count = 0;
-    for word in text.split(breaks) {
+    for word in text.split(char::is_whitespace) {
         let word: String = word.chars().filter(|c| !hidden(*c)).collect();
         if word.is_empty() {
             continue;
@@ -109,10 +109,6 @@ fn cut(clean: &str, word: &str, chars: usize) -> String {
     shown.chars().take(chars.saturating_sub(1)).chain(['…']).collect()
 }
 
-fn breaks(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{2028}' | '\u{2029}')
-}
-
 /// Characters that are invisible but change the text around them: controls, bidirectional marks,
 /// zero-width characters, tags.
 pub fn hidden(c: char) -> bool {
@@ -154,14 +150,24 @@ pub fn kebab(text: &str) -> Option<String> {
 
 /// A piece of a template such as the path `/orders/{id}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TemplatePiece<'t> {
-    Text(&'t str),
+pub enum TemplatePiece<T> {
+    Text(T),
     /// What stands in braces.
-    Name(&'t str),
+    Name(T),
+}
+
+impl TemplatePiece<&str> {
+    /// The piece on its own, with its text in another form.
+    pub fn owned(self, text: impl Fn(&str) -> String) -> TemplatePiece<String> {
+        match self {
+            TemplatePiece::Text(own) => TemplatePiece::Text(text(own)),
+            TemplatePiece::Name(name) => TemplatePiece::Name(name.to_owned()),
+        }
+    }
 }
 
 /// The pieces of a template, no text empty.
-pub fn template_pieces(template: &str) -> Vec<TemplatePiece<'_>> {
+pub fn template_pieces(template: &str) -> Vec<TemplatePiece<&str>> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some(open) = rest.find('{')

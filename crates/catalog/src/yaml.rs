@@ -323,8 +323,10 @@ impl<'t> Writer<'t> {
 
     fn alias(&mut self, id: usize, at: usize) -> Outcome {
         let text = match self.anchors.get(id) {
-            Some(Some(Anchor::Written { start, end })) => &self.out[*start as usize..*end as usize],
-            Some(Some(Anchor::Apart(text))) => text,
+            Some(Some(Anchor::Written { start, end })) => {
+                self.out[*start as usize..*end as usize].to_owned()
+            }
+            Some(Some(Anchor::Apart(text))) => text.clone(),
             _ => {
                 let (line, column) = place(self.source, at);
                 let message = "the alias refers to a value that contains it; write the value out";
@@ -332,25 +334,17 @@ impl<'t> Writer<'t> {
                 return Err(Unreadable::Syntax { line, column, message });
             }
         };
-        let length = text.len();
+        // Merged aliases are charged in `merge`.
+        if !matches!(self.open.last(), Some(Open { awaits: Awaits::Merge(_), .. })) {
+            self.charge(text.len(), at)?;
+        }
         if self.awaits_key() {
-            let text = serde_json::from_str(text).unwrap_or_else(|_| text.to_owned());
-            self.charge(length, at)?;
+            let text = serde_json::from_str(&text).unwrap_or(text);
             self.key(&text, at);
             return Ok(());
         }
-        // Merged aliases are charged in `merge`.
-        if !matches!(self.open.last(), Some(Open { awaits: Awaits::Merge(_), .. })) {
-            self.charge(length, at)?;
-        }
         self.begin(at);
-        match &self.anchors[id] {
-            Some(Anchor::Written { start, end }) => {
-                self.out.extend_from_within(*start as usize..*end as usize);
-            }
-            Some(Anchor::Apart(text)) => self.out.push_str(text),
-            None => {}
-        }
+        self.out.push_str(&text);
         self.end(at)
     }
 

@@ -12,7 +12,7 @@ use milepost_ops::{Caller, CallerKind, PromptError};
 use crate::limits;
 use crate::table::cut;
 use crate::terminal::{is_quiet, safe, width};
-use crate::tty;
+use crate::tty::{self, Echo};
 use crate::wrap;
 
 pub(crate) struct TerminalUser {
@@ -97,8 +97,8 @@ impl Caller for TerminalUser {
         }
         self.stop_spinner();
         let question = wrapped(&format!("{} [y/N] ", safe(question)));
-        let line = tty::read_line(io::stdin(), io::stdin().lock(), io::stderr(), &question);
-        is_yes(typed(line))
+        let (terminal, keys) = (io::stdin(), io::stdin().lock());
+        is_yes(typed(tty::read_line(terminal, keys, io::stderr(), &question, Echo::On)))
     }
 
     fn ask_in_person(&self, question: &str) -> Option<bool> {
@@ -140,13 +140,6 @@ fn wrapped(text: &str) -> String {
     }
 }
 
-/// Whether the typed text is visible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Echo {
-    On,
-    Off,
-}
-
 /// The typed line, unless the user left the prompt.
 fn typed(line: io::Result<String>) -> Result<String, PromptError> {
     line.map_err(|error| match error.kind() {
@@ -163,10 +156,7 @@ fn ask_tty(question: &str, echo: Echo) -> Result<String, PromptError> {
     let terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
     let terminal = terminal.map_err(|_| PromptError::NoTerminal)?;
     let question = wrapped(question);
-    typed(match echo {
-        Echo::Off => tty::read_hidden_line(&terminal, &terminal, &terminal, &question),
-        Echo::On => tty::read_line(&terminal, &terminal, &terminal, &question),
-    })
+    typed(tty::read_line(&terminal, &terminal, &terminal, &question, echo))
 }
 
 #[cfg(not(unix))]

@@ -22,7 +22,7 @@ pub(crate) fn set_retry_command(command: String) {
 
 /// Asks for a secret on standard input.
 pub(crate) fn secret(question: &str) -> CliResult<Secret> {
-    let line = read_hidden_line(io::stdin(), io::stdin().lock(), io::stderr(), question);
+    let line = read_line(io::stdin(), io::stdin().lock(), io::stderr(), question, Echo::Off);
     let line = line.map_err(|error| match error.kind() {
         io::ErrorKind::Interrupted => interrupted(),
         io::ErrorKind::UnexpectedEof => {
@@ -47,26 +47,50 @@ pub(crate) fn interrupted() -> ! {
     std::process::exit(i32::from(Exit::INTERRUPTED.code()))
 }
 
-/// Reads a line with echo. The terminal itself handles backspace.
+/// Whether the typed text is visible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Echo {
+    /// The terminal itself handles backspace.
+    On,
+    Off,
+}
+
+/// Ctrl-C, if the terminal does not turn it into a signal.
+#[cfg(unix)]
+const CTRL_C: u8 = 0x03;
+
+/// Reads a line, and restores the terminal whatever was read.
 #[cfg(unix)]
 pub(crate) fn read_line(
     terminal: impl std::os::fd::AsFd,
     reader: impl Read,
     mut writer: impl Write,
     question: &str,
+    echo: Echo,
 ) -> io::Result<String> {
-    use rustix::termios::{OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
     let before = tcgetattr(&terminal)?;
     let mut own = before.clone();
-    // Ctrl-C ends the line instead of the process, so that it can be reported.
-    let keys = &mut own.special_codes;
-    keys[SpecialCodeIndex::VEOL] = keys[SpecialCodeIndex::VINTR];
-    let interrupt = std::mem::take(&mut keys[SpecialCodeIndex::VINTR]);
-    tcsetattr(&terminal, OptionalActions::Now, &own)?;
+    let (interrupt, when) = match echo {
+        // Ctrl-C ends the line instead of the process, so that it can be reported.
+        Echo::On => {
+            let keys = &mut own.special_codes;
+            keys[SpecialCodeIndex::VEOL] = keys[SpecialCodeIndex::VINTR];
+            (std::mem::take(&mut keys[SpecialCodeIndex::VINTR]), OptionalActions::Now)
+        }
+        // Read key by key and without the Ctrl-C signal, which would leave the terminal without
+        // echo.
+        Echo::Off => {
+            own.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+            (CTRL_C, OptionalActions::Flush)
+        }
+    };
+    // Before the question, because hidden keys typed early must not be visible either.
+    tcsetattr(&terminal, when, &own)?;
     drop(writer.write_all(question.as_bytes()).and_then(|()| writer.flush()));
     let read = read_keys(reader, interrupt);
-    tcsetattr(&terminal, OptionalActions::Now, &before)?;
-    if read.is_err() {
+    tcsetattr(&terminal, when, &before)?;
+    if echo == Echo::Off || read.is_err() {
         // The next message starts on a line of its own.
         drop(writer.write_all(b"\n"));
     }
@@ -79,50 +103,17 @@ pub(crate) fn read_line<T>(
     mut reader: impl io::BufRead,
     mut writer: impl Write,
     question: &str,
+    echo: Echo,
 ) -> io::Result<String> {
+    if echo == Echo::Off {
+        return Err(io::Error::from(io::ErrorKind::Unsupported));
+    }
     drop(writer.write_all(question.as_bytes()).and_then(|()| writer.flush()));
     let mut line = String::new();
     match reader.read_line(&mut line)? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
         _ => Ok(line),
     }
-}
-
-/// Ctrl-C, if the terminal does not turn it into a signal.
-#[cfg(unix)]
-const CTRL_C: u8 = 0x03;
-
-/// Reads a line without echo.
-#[cfg(unix)]
-pub(crate) fn read_hidden_line(
-    terminal: impl std::os::fd::AsFd,
-    reader: impl Read,
-    mut writer: impl Write,
-    question: &str,
-) -> io::Result<String> {
-    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-    let before = tcgetattr(&terminal)?;
-    let mut silent = before.clone();
-    // Read key by key and without the Ctrl-C signal, which would leave the terminal without echo.
-    silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-    // Before the question, because keys typed early must not be visible either.
-    tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
-    drop(writer.write_all(question.as_bytes()).and_then(|()| writer.flush()));
-    let read = read_keys(reader, CTRL_C);
-    // Restore echo, whatever was read.
-    tcsetattr(&terminal, OptionalActions::Flush, &before)?;
-    drop(writer.write_all(b"\n"));
-    read
-}
-
-#[cfg(not(unix))]
-pub(crate) fn read_hidden_line<T>(
-    _: T,
-    _: impl Read,
-    _: impl Write,
-    _: &str,
-) -> io::Result<String> {
-    Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
 #[cfg(unix)]

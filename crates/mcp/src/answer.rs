@@ -1,5 +1,7 @@
 //! Answers as bytes, appended to a buffer. An answer never contains a line break.
 
+use std::borrow::Cow;
+
 use milepost_ops::Response;
 use milepost_syntax::escape;
 
@@ -7,13 +9,9 @@ use crate::message::Id;
 use crate::rpc_error::RpcError;
 
 /// The result of a request that succeeded, or that failed inside a tool.
-pub(crate) enum RpcResult<'c> {
-    /// Constant JSON text.
-    Fixed(&'static str),
-    /// JSON text built for this answer.
-    Made(String),
-    /// The contract's list of tools.
-    Tools(&'c str),
+pub(crate) enum RpcResult {
+    /// JSON text.
+    Json(Cow<'static, str>),
     /// A tool's result, sent as is.
     Plain(Response),
     /// A tool's result, wrapped as a `tools/call` result.
@@ -22,18 +20,12 @@ pub(crate) enum RpcResult<'c> {
     Failed(RpcError),
 }
 
-pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &RpcResult<'_>) {
+pub(crate) fn reply(out: &mut Vec<u8>, id: Id<'_>, reply: &RpcResult) {
     begin(out, id);
     out.extend_from_slice(b",\"result\":");
     match reply {
-        RpcResult::Fixed(result) => out.extend_from_slice(result.as_bytes()),
-        RpcResult::Made(result) => json(out, result),
+        RpcResult::Json(result) => json(out, result),
         RpcResult::Plain(result) => json(out, result.json()),
-        RpcResult::Tools(tools) => {
-            out.extend_from_slice(b"{\"tools\":");
-            json(out, tools);
-            out.push(b'}');
-        }
         RpcResult::Gave(result) => {
             content(out, result);
             out.push(b'}');

@@ -42,7 +42,7 @@ const GONE: &[&str] =
 /// The method that opens the stateless era.
 pub(crate) const DISCOVER: &str = "server/discover";
 /// The key in `_meta` that holds the protocol version of a stateless request.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The prefix of methods that are answered as 2025-11-25 requires: `rmcp` passes on methods it does
 /// not know, but would answer the plain name in the form of another era.
 pub(crate) const OLDER: &str = "milepost/2025-11-25/";
@@ -150,7 +150,7 @@ pub(crate) fn handshake(
     options: SessionOptions,
 ) -> Result<(Revision, JsonObject), RpcError> {
     let revision = session::requested(&params, options)?;
-    params.insert("protocolVersion".into(), revision.as_str().into());
+    params.insert("protocolVersion".into(), revision.name().into());
     params.entry("clientInfo").or_insert_with(|| json!({"name": "unknown", "version": "0"}));
     Ok((revision, params))
 }

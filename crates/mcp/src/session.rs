@@ -12,6 +12,7 @@
 //! A session does no I/O itself: whoever owns the pipe drives it.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -25,13 +26,11 @@ use crate::frame::Frame;
 use crate::guide::Contract;
 use crate::limits;
 use crate::message::{self, Id, Incoming, Params, Request, RpcMessage};
+use crate::request;
 use crate::rpc_error::{self, RpcError};
 use crate::stdio::WorkflowBackend;
 use crate::trace::{self, RequestOutcome};
 use crate::version::{Revision, SessionOptions, Surface};
-
-/// The key that stateless requests have in their `_meta`.
-const STANDS_ALONE: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// What to do after a line.
 #[must_use]
@@ -115,7 +114,7 @@ impl<'c> GuideSession<'c> {
                 let revision = params.and_then(|params| requested(&params, self.options));
                 revision.is_ok_and(|revision| !self.options.surface.is_guide(revision))
             }
-            _ => matches!(request.params, Params::Object(text) if text.contains(STANDS_ALONE)),
+            _ => matches!(request.params, Params::Object(text) if text.contains(request::VERSION)),
         }
     }
 
@@ -201,14 +200,10 @@ impl<'c> GuideSession<'c> {
         if self.contract.names().contains(&method) { trace::GUIDE } else { method }
     }
 
-    fn reply(
-        &mut self,
-        request: &Request<'_>,
-        log: &mut String,
-    ) -> Result<RpcResult<'c>, RpcError> {
+    fn reply(&mut self, request: &Request<'_>, log: &mut String) -> Result<RpcResult, RpcError> {
         let (method, params) = (request.method.as_ref(), request.params);
         match method {
-            "ping" => return Ok(RpcResult::Fixed("{}")),
+            "ping" => return Ok(RpcResult::Json("{}".into())),
             "initialize" => return self.initialize(params),
             // This opens the stateless era; an unknown method tells the client to use a handshake
             // instead.
@@ -217,14 +212,17 @@ impl<'c> GuideSession<'c> {
             _ => {}
         }
         match method {
-            "shutdown" => Ok(RpcResult::Fixed("null")),
+            "shutdown" => Ok(RpcResult::Json("null".into())),
             "tools/call" => self.call_tool(request, log),
-            "tools/list" => one_page(params, RpcResult::Tools(self.contract.tools())),
-            "resources/list" => one_page(params, RpcResult::Fixed("{\"resources\":[]}")),
-            "resources/templates/list" => {
-                one_page(params, RpcResult::Fixed("{\"resourceTemplates\":[]}"))
+            "tools/list" => {
+                let tools = format!("{{\"tools\":{}}}", self.contract.tools());
+                one_page(params, RpcResult::Json(tools.into()))
             }
-            "prompts/list" => one_page(params, RpcResult::Fixed("{\"prompts\":[]}")),
+            "resources/list" => one_page(params, RpcResult::Json("{\"resources\":[]}".into())),
+            "resources/templates/list" => {
+                one_page(params, RpcResult::Json("{\"resourceTemplates\":[]}".into()))
+            }
+            "prompts/list" => one_page(params, RpcResult::Json("{\"prompts\":[]}".into())),
             _ if self.contract.names().contains(&method) => {
                 let arguments = params.object()?;
                 self.call(method, arguments, log)?.map(RpcResult::Plain)
@@ -233,23 +231,23 @@ impl<'c> GuideSession<'c> {
         }
     }
 
-    fn initialize(&mut self, params: Params<'_>) -> Result<RpcResult<'c>, RpcError> {
+    fn initialize(&mut self, params: Params<'_>) -> Result<RpcResult, RpcError> {
         if self.agreed.is_some() {
             return Err(RpcError::invalid_request("the session is initialized already"));
         }
         let revision = requested(&params.object()?, self.options)?;
         self.agreed = Some(revision);
-        Ok(RpcResult::Made(format!(
+        Ok(RpcResult::Json(Cow::Owned(format!(
             concat!(
                 r#"{{"protocolVersion":"{}","capabilities":{{"tools":{{"listChanged":false,"#,
                 r#""notifyProgress":false}},"resources":{{"listChanged":false}}}},"serverInfo":"#,
                 r#"{{"name":"workflowlookup","version":"{}","#,
                 r#""description":"Workflow Orchestration System MCP Server"}}{}}}"#,
             ),
-            revision.as_str(),
+            revision.name(),
             env!("CARGO_PKG_VERSION"),
             self.instructions(revision),
-        )))
+        ))))
     }
 
     /// Instructions on how to use the tools, for the model. The first revision is answered exactly
@@ -261,11 +259,7 @@ impl<'c> GuideSession<'c> {
         }
     }
 
-    fn call_tool(
-        &self,
-        request: &Request<'_>,
-        log: &mut String,
-    ) -> Result<RpcResult<'c>, RpcError> {
+    fn call_tool(&self, request: &Request<'_>, log: &mut String) -> Result<RpcResult, RpcError> {
         let mut params = request.params.object()?;
         let arguments = match params.get_mut("arguments").map(Value::take) {
             None | Some(Value::Null) => Map::new(),
@@ -280,7 +274,7 @@ impl<'c> GuideSession<'c> {
             let beyond =
                 |_: &mut String| Ok(self.workflows.and_then(|all| all.call(tool, arguments)));
             if let Some(result) = guarded(tool, log, beyond)?? {
-                return result.map(RpcResult::Made);
+                return result.map(|text| RpcResult::Json(text.into()));
             }
             let nearest = suggest::nearest(tool, names.iter().copied());
             return Err(RpcError::unknown_tool(tool, nearest));
@@ -342,7 +336,7 @@ pub(crate) fn guarded<T>(
 }
 
 /// Answers a list that fits on one page: no cursor into it was ever handed out.
-fn one_page<'c>(params: Params<'_>, reply: RpcResult<'c>) -> Result<RpcResult<'c>, RpcError> {
+fn one_page(params: Params<'_>, reply: RpcResult) -> Result<RpcResult, RpcError> {
     match params.object()?.get("cursor") {
         None | Some(Value::Null) => Ok(reply),
         Some(_) => Err(RpcError::invalid_params("cursor is not known")),

@@ -16,24 +16,14 @@ const TARGET: &str = "milepost::mcp";
 /// The name under which methods of the guide contract are counted when they are called directly.
 pub(crate) const GUIDE: &str = "guide";
 
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RequestOutcome {
-    /// It succeeded.
-    Ok,
-    /// It was valid but could not be done.
-    Failed,
-    /// It was not a valid request.
-    RpcError,
-}
-
-impl RequestOutcome {
-    fn name(self) -> &'static str {
-        match self {
-            RequestOutcome::Ok => "ok",
-            RequestOutcome::Failed => "failed",
-            RequestOutcome::RpcError => "fault",
-        }
+milepost_model::named_enum! {
+    /// How a request ended.
+    pub(crate) RequestOutcome {
+        Ok = "ok",
+        /// It was valid but could not be done.
+        Failed = "failed",
+        /// It was not a valid request.
+        RpcError = "fault",
     }
 }
 

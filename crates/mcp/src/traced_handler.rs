@@ -42,6 +42,15 @@ macro_rules! requests {
     )*};
 }
 
+/// Notifications, which are not recorded.
+macro_rules! notes {
+    ($($name:ident($($given:ident: $kind:ty),*);)*) => {$(
+        fn $name(&self, $($given: $kind),*) -> impl Future<Output = ()> + Send + '_ {
+            self.0.$name($($given),*)
+        }
+    )*};
+}
+
 impl<S: ServerHandler> ServerHandler for TracedHandler<S> {
     requests! {
         "initialize"
@@ -107,35 +116,11 @@ impl<S: ServerHandler> ServerHandler for TracedHandler<S> {
         self.0.get_info()
     }
 
-    fn on_cancelled(
-        &self,
-        notification: CancelledNotificationParam,
-        context: Note,
-    ) -> impl Future<Output = ()> + Send + '_ {
-        self.0.on_cancelled(notification, context)
-    }
-
-    fn on_progress(
-        &self,
-        notification: ProgressNotificationParam,
-        context: Note,
-    ) -> impl Future<Output = ()> + Send + '_ {
-        self.0.on_progress(notification, context)
-    }
-
-    fn on_initialized(&self, context: Note) -> impl Future<Output = ()> + Send + '_ {
-        self.0.on_initialized(context)
-    }
-
-    fn on_roots_list_changed(&self, context: Note) -> impl Future<Output = ()> + Send + '_ {
-        self.0.on_roots_list_changed(context)
-    }
-
-    fn on_custom_notification(
-        &self,
-        notification: CustomNotification,
-        context: Note,
-    ) -> impl Future<Output = ()> + Send + '_ {
-        self.0.on_custom_notification(notification, context)
+    notes! {
+        on_cancelled(note: CancelledNotificationParam, context: Note);
+        on_progress(note: ProgressNotificationParam, context: Note);
+        on_initialized(context: Note);
+        on_roots_list_changed(context: Note);
+        on_custom_notification(note: CustomNotification, context: Note);
     }
 }

@@ -4,36 +4,19 @@ use serde_json::json;
 
 use crate::rpc_error::{RpcError, SERVER_ERROR};
 
-/// A revision of MCP, named by its date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Revision {
-    V20241105,
-    V20250326,
-    V20250618,
-    V20251125,
+milepost_model::named_enum! {
+    /// A revision of MCP, named by its date as in `protocolVersion`; the oldest comes first.
+    pub Revision {
+        V20241105 = "2024-11-05",
+        V20250326 = "2025-03-26",
+        V20250618 = "2025-06-18",
+        V20251125 = "2025-11-25",
+    }
 }
 
 impl Revision {
-    /// All revisions, oldest first.
-    pub const ALL: [Revision; 4] =
-        [Revision::V20241105, Revision::V20250326, Revision::V20250618, Revision::V20251125];
     /// The revision offered to clients that are newer than this server.
     pub const NEWEST: Revision = Revision::V20251125;
-
-    /// The revision with this date, if it is supported.
-    pub fn parse(date: &str) -> Option<Revision> {
-        Revision::ALL.into_iter().find(|revision| revision.as_str() == date)
-    }
-
-    /// The date, as in `protocolVersion`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Revision::V20241105 => "2024-11-05",
-            Revision::V20250326 => "2025-03-26",
-            Revision::V20250618 => "2025-06-18",
-            Revision::V20251125 => "2025-11-25",
-        }
-    }
 
     /// Whether a line may contain an array of messages.
     pub fn has_batches(self) -> bool {
@@ -72,9 +55,9 @@ impl SessionOptions {
     pub fn negotiate(&self, requested: &str) -> Result<Revision, RpcError> {
         let spoken = match &self.protocol {
             Some(one) => std::slice::from_ref(one),
-            None => &Revision::ALL,
+            None => Revision::ALL,
         };
-        if let Some(revision) = spoken.iter().find(|revision| revision.as_str() == requested) {
+        if let Some(revision) = spoken.iter().find(|revision| revision.name() == requested) {
             return Ok(*revision);
         }
         match (self.surface, self.protocol) {
@@ -98,7 +81,7 @@ impl Surface {
 }
 
 fn unsupported(spoken: &[Revision], requested: &str) -> RpcError {
-    let spoken: Vec<&str> = spoken.iter().map(|revision| revision.as_str()).collect();
+    let spoken: Vec<&str> = spoken.iter().map(|revision| revision.name()).collect();
     let data = json!({ "supportedVersions": spoken, "requestedVersion": requested });
     RpcError::new(SERVER_ERROR, "Unsupported protocol version", data)
 }
@@ -113,7 +96,7 @@ fn is_later(version: &str) -> bool {
         && ("01"..="12").contains(&&version[5..7])
         && ("01"..="31").contains(&&version[8..]);
     // Dates in this format sort as text.
-    is_date && version > Revision::NEWEST.as_str()
+    is_date && version > Revision::NEWEST.name()
 }
 
 #[cfg(test)]

@@ -161,8 +161,8 @@ struct Call<'r> {
 impl Mock {
     pub fn new(source: MockSource, settings: MockSettings) -> Mock {
         let servers = source.api.servers();
-        let servers = servers.iter().map(|server| server.url.as_str());
-        let router = Router::new(source.rows.iter().map(|row| (row.method, &*row.path)), servers);
+        let operations = source.rows.iter().map(|row| (row.method, &*row.path));
+        let router = Router::new(operations, servers.iter().map(String::as_str));
         let (collections, actions) = collections(&router.routes);
         Mock {
             source,

@@ -31,12 +31,7 @@ pub(crate) struct MockRoute {
 }
 
 type Segment = Vec<Piece>;
-
-#[derive(Debug, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    Name(String),
-}
+type Piece = TemplatePiece<String>;
 
 /// The result of routing a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -176,11 +171,7 @@ fn pair(text: &str) -> (String, String) {
 }
 
 fn pieces(segment: &str) -> Segment {
-    let piece = |piece| match piece {
-        TemplatePiece::Text(text) => Piece::Text(decode(text)),
-        TemplatePiece::Name(name) => Piece::Name(name.to_owned()),
-    };
-    template_pieces(segment).into_iter().map(piece).collect()
+    template_pieces(segment).into_iter().map(|piece| piece.owned(decode)).collect()
 }
 
 /// The parameter values of a segment; `None` if the text does not match. A parameter matches as

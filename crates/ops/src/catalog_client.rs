@@ -8,9 +8,9 @@ use milepost_catalog::command::ApiCommand;
 use milepost_catalog::import::usable;
 use milepost_catalog::request::{Payload, Piece, Request};
 use milepost_outbound::{
-    ApiCall as Outbound, ApiClient, ApiResponse, Authenticator, CallError, Client,
-    ClientCredential, ClientStyle, Credential, CredentialValue, Outgoing, Policy, Retry,
-    SecretSource, SecretSourceError, SendOptions,
+    ApiCall as Outbound, ApiClient, ApiResponse, Authenticator, CallError, CallRetry, Client,
+    ClientCredential, ClientStyle, Credential, CredentialValue, Outgoing, Policy, SecretSource,
+    SecretSourceError, SendOptions,
 };
 use milepost_store::Config;
 use milepost_store::catalogs::{
@@ -92,11 +92,11 @@ impl CatalogClient {
         command: &ApiCommand,
         request: &Outgoing,
         mut sending: SendOptions,
-        retry: &Retry,
+        retry: &CallRetry,
     ) -> Result<ApiResponse, CallError> {
         sending.route = Some(command.path.clone());
         let security = &command.security;
-        self.api.call(Outbound { request, security, retry, sending, watch: &|_| {} }).await
+        self.api.call(Outbound { request, security, retry, sending }).await
     }
 
     /// The names of the secrets that a command would be sent with.
@@ -132,7 +132,7 @@ pub(crate) fn base_of(loaded: &LoadedCatalog, command: &ApiCommand) -> Result<Ur
         CatalogSource::File(_) => None,
     };
     let mut own = command.servers.iter();
-    let own = own.find_map(|server| usable(&server.url, source.as_ref()).ok());
+    let own = own.find_map(|server| usable(server, source.as_ref()).ok());
     Ok(own.unwrap_or(base))
 }
 

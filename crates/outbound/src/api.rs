@@ -3,12 +3,12 @@
 use milepost_catalog::command::SecurityRequirement;
 use milepost_model::secret::Mask;
 
-use crate::auth::{AuthChoice, AuthError, Authenticator};
+use crate::auth::{AuthError, Authenticator};
 use crate::client::{Client, Response, SendOptions};
 use crate::fault::SendError;
 use crate::oauth::TokenId;
 use crate::outgoing::Outgoing;
-use crate::retry::{HttpAttempt, HttpAttempts, Retry};
+use crate::retry::{CallRetry, HttpAttemptResult, HttpAttempts};
 
 /// The client and the credentials of one catalog.
 pub struct ApiClient {
@@ -22,11 +22,9 @@ pub struct ApiCall<'a> {
     pub request: &'a Outgoing,
     /// The security requirements of the command.
     pub security: &'a [SecurityRequirement],
-    pub retry: &'a Retry,
+    pub retry: &'a CallRetry,
     /// Limits, and the secrets that the request contains.
     pub sending: SendOptions,
-    /// Called after every attempt.
-    pub watch: &'a (dyn Fn(&HttpAttempt) + Sync),
 }
 
 /// A response, with the secrets to mask before it is shown.
@@ -66,7 +64,7 @@ impl ApiClient {
         let choice = self.auth.choose(call.security)?;
         let mut mask = call.sending.mask.clone();
         let mut renewed = false;
-        let mut attempts = HttpAttempts::new(call.retry, call.watch);
+        let mut attempts = HttpAttempts::new(call.retry);
         loop {
             let (mut result, tokens) =
                 self.once(&call, &choice, &mut mask, attempts.number).await?;
@@ -87,10 +85,10 @@ impl ApiClient {
     async fn once(
         &self,
         call: &ApiCall<'_>,
-        choice: &AuthChoice,
+        choice: &SecurityRequirement,
         mask: &mut Mask,
         attempt: u32,
-    ) -> Result<(Result<Response, SendError>, Vec<TokenId>), AuthError> {
+    ) -> Result<(HttpAttemptResult, Vec<TokenId>), AuthError> {
         let timeout = call.sending.timeout;
         let ready = self.auth.ready(&self.client, call.request, choice, timeout).await?;
         mask.extend(&ready.credentials.mask);

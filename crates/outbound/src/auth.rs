@@ -17,7 +17,7 @@ use url::Url;
 use crate::client::Client;
 use crate::fault::{SendError, colon};
 use crate::oauth::{Grant, TokenCache, TokenId};
-use crate::outgoing::{self, CredentialPlace, Credentials, Outgoing, PlacedCredential};
+use crate::outgoing::{self, CredentialPlace, Credentials, Outgoing};
 use crate::secrets::{SecretSource, SecretSourceError};
 
 /// What the user configured for a scheme.
@@ -140,12 +140,6 @@ pub struct Authenticator {
     tokens: TokenCache,
 }
 
-/// The chosen security requirement: schemes with their scopes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AuthChoice {
-    schemes: Vec<(String, Vec<String>)>,
-}
-
 /// Credentials with the tokens among them, which are replaced if they are rejected.
 pub(crate) struct ReadyCredentials {
     pub(crate) credentials: Credentials,
@@ -173,7 +167,7 @@ impl Authenticator {
 
     /// Chooses the first requirement with credentials for all of its schemes; the choice is empty
     /// if none are needed.
-    pub fn choose(&self, ways: &[SecurityRequirement]) -> Result<AuthChoice, AuthError> {
+    pub fn choose(&self, ways: &[SecurityRequirement]) -> Result<SecurityRequirement, AuthError> {
         let has = |(name, _): &(String, Vec<String>)| {
             let known = self.schemes.get(name).filter(|scheme| !is_beyond(scheme));
             known.is_some() && self.credentials.contains_key(name)
@@ -181,10 +175,10 @@ impl Authenticator {
         let usable =
             |way: &&SecurityRequirement| !way.schemes.is_empty() && way.schemes.iter().all(has);
         if let Some(way) = ways.iter().find(usable) {
-            return Ok(AuthChoice { schemes: way.schemes.clone() });
+            return Ok(way.clone());
         }
         if ways.is_empty() || ways.iter().any(|way| way.schemes.is_empty()) {
-            return Ok(AuthChoice::default());
+            return Ok(SecurityRequirement::default());
         }
         let names = |way: &SecurityRequirement| -> String {
             let names: Vec<_> = way.schemes.iter().map(|(name, _)| name.as_str()).collect();
@@ -210,7 +204,7 @@ impl Authenticator {
     }
 
     /// The names of the secrets that a choice needs.
-    pub fn secrets_of(&self, choice: &AuthChoice) -> Vec<String> {
+    pub fn secrets_of(&self, choice: &SecurityRequirement) -> Vec<String> {
         let credentials = choice.schemes.iter().filter_map(|(name, _)| self.credentials.get(name));
         let names = credentials.flat_map(|credential| match credential {
             Credential::Key { secret } => [Some(secret), None],
@@ -222,19 +216,21 @@ impl Authenticator {
 
     /// The request as it would be sent, with the names of secrets instead of their values. Nothing
     /// is read or sent.
-    pub fn preview(&self, request: &Outgoing, choice: &AuthChoice) -> Result<Outgoing, AuthError> {
+    pub fn preview(
+        &self,
+        request: &Outgoing,
+        choice: &SecurityRequirement,
+    ) -> Result<Outgoing, AuthError> {
         self.check_origin(request, choice)?;
         let mut shown = request.clone();
         for (name, _) in &choice.schemes {
             let (scheme, credential) = self.both(name)?;
-            let text = match (scheme, credential) {
-                (_, Credential::Basic { user, password }) => {
-                    format!("Basic {}", mark(basic_name(user, password.as_deref())))
-                }
-                (_, Credential::Client(_)) => format!("Bearer {}", mark(&token_name(name))),
-                (SecurityScheme::ApiKey { .. }, Credential::Key { secret }) => mark(secret),
-                (_, Credential::Key { secret }) => format!("Bearer {}", mark(secret)),
+            let secret = match credential {
+                Credential::Key { secret } => mark(secret),
+                Credential::Basic { user, password } => mark(basic_name(user, password.as_deref())),
+                Credential::Client(_) => mark(&token_name(name)),
             };
+            let text = written(scheme, credential, &secret);
             outgoing::put_shown(&mut shown, &self.key_place(name, scheme)?, &text);
         }
         Ok(shown)
@@ -245,7 +241,7 @@ impl Authenticator {
         &self,
         client: &Client,
         request: &Outgoing,
-        choice: &AuthChoice,
+        choice: &SecurityRequirement,
         timeout: Duration,
     ) -> Result<ReadyCredentials, AuthError> {
         self.check_origin(request, choice)?;
@@ -268,24 +264,20 @@ impl Authenticator {
         let (scheme, credential) = self.both(name)?;
         let Credentials { placed, mask, .. } = &mut ready.credentials;
         let value = match credential {
-            Credential::Key { secret } => {
-                let value = self.secret(secret, mask)?;
-                let is_key = matches!(scheme, SecurityScheme::ApiKey { .. });
-                if is_key { value } else { bearer(&value) }
-            }
+            Credential::Key { secret } => self.secret(secret, mask)?,
             Credential::Basic { user, password } => self.basic(user, password.as_deref(), mask)?,
             Credential::Client(credential) => {
                 let scopes = credential.scopes.as_ref().unwrap_or(scopes);
                 let grant = Grant { scheme_name: name, scheme, credential, scopes, timeout };
                 let token = self.tokens.token(self, client, &grant, mask).await?;
-                mask.add(&token_name(name), &token.token);
-                let value = bearer(&token.token);
+                let value = token.token.clone();
+                mask.add(&token_name(name), &value);
                 ready.tokens.push(token);
                 value
             }
         };
-        let place = self.key_place(name, scheme)?;
-        placed.push(PlacedCredential { place, value });
+        let value = Secret::new(written(scheme, credential, value.reveal()));
+        placed.push((self.key_place(name, scheme)?, value));
         Ok(())
     }
 
@@ -318,11 +310,11 @@ impl Authenticator {
         let user = self.named(user, mask)?;
         let password = password.map(|name| self.secret(name, mask)).transpose()?;
         let password = password.as_ref().map_or("", Secret::reveal);
-        let value = STANDARD.encode(format!("{user}:{password}"));
+        let value = Secret::new(STANDARD.encode(format!("{user}:{password}")));
         // Also mask the whole value: the parts would be found in base64, but one mark is easier to
         // read than three.
-        mask.add(shown, &Secret::new(value.as_str()));
-        Ok(Secret::new(format!("Basic {value}")))
+        mask.add(shown, &value);
+        Ok(value)
     }
 
     /// A scheme and its credential, if they match.
@@ -361,7 +353,11 @@ impl Authenticator {
         AuthError::WrongKind { catalog, scheme: scheme.to_owned(), wants }
     }
 
-    fn check_origin(&self, request: &Outgoing, choice: &AuthChoice) -> Result<(), AuthError> {
+    fn check_origin(
+        &self,
+        request: &Outgoing,
+        choice: &SecurityRequirement,
+    ) -> Result<(), AuthError> {
         let (bound, asked) = (self.base.origin(), request.url.origin());
         if choice.schemes.is_empty() || bound == asked {
             return Ok(());
@@ -378,8 +374,13 @@ pub(crate) fn authorization() -> CredentialPlace {
     (Location::Header, "Authorization".to_owned())
 }
 
-fn bearer(token: &Secret) -> Secret {
-    Secret::new(format!("Bearer {}", token.reveal()))
+/// A credential as it is written in its place.
+fn written(scheme: &SecurityScheme, credential: &Credential, value: &str) -> String {
+    match (scheme, credential) {
+        (SecurityScheme::ApiKey { .. }, _) => value.to_owned(),
+        (_, Credential::Basic { .. }) => format!("Basic {value}"),
+        _ => format!("Bearer {value}"),
+    }
 }
 
 fn token_name(scheme: &str) -> String {

@@ -24,8 +24,7 @@ mod trace;
 
 pub use api::{ApiCall, ApiClient, ApiResponse, CallError};
 pub use auth::{
-    AuthChoice, AuthError, Authenticator, ClientCredential, ClientStyle, Credential,
-    CredentialValue,
+    AuthError, Authenticator, ClientCredential, ClientStyle, Credential, CredentialValue,
 };
 pub use client::{Client, Oversize, Response, SendOptions};
 pub use fault::{AnswerPart, Delivery, InvalidRequest, RedirectRefusal, SendError, SendFault};
@@ -34,5 +33,5 @@ pub use outgoing::{Credentials, Outgoing, masked, masked_url};
 pub use permit::RequestPermit;
 pub use redirect::UnfollowedRedirect;
 pub use resolver::{Addresses, DnsLookup, SystemLookup};
-pub use retry::{HttpAttempt, HttpAttemptOutcome, Retry};
+pub use retry::CallRetry;
 pub use secrets::{SecretSource, SecretSourceError};

@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use milepost_catalog::command::SecurityScheme;
+use milepost_catalog::text::hidden;
 use milepost_model::secret::{Mask, Secret};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -21,8 +22,8 @@ use crate::auth::{AuthError, Authenticator, ClientCredential, ClientStyle, autho
 use crate::client::{Client, Response, SendOptions};
 use crate::guard::Reach;
 use crate::limits;
-use crate::outgoing::{Credentials, Outgoing, PlacedCredential, masked_url};
-use crate::retry::{HttpAttempts, Retry};
+use crate::outgoing::{Credentials, Outgoing, masked_url};
+use crate::retry::{CallRetry, HttpAttempts};
 
 /// The parameters of a token request.
 pub(crate) struct Grant<'a> {
@@ -208,8 +209,8 @@ async fn ask(
         ..SendOptions::default()
     };
     // Requesting a token twice yields two tokens and does no harm.
-    let retry = Retry::of(true);
-    let mut attempts = HttpAttempts::new(&retry, &|_| {});
+    let retry = CallRetry::of(true);
+    let mut attempts = HttpAttempts::new(&retry);
     loop {
         let result = client.send(request, &sending).await;
         if !attempts.again(&result).await {
@@ -246,8 +247,7 @@ fn token_request(
             let pair = format!("{}:{}", encode(id), encode(secret.reveal()));
             let value = STANDARD.encode(pair);
             mask.add(&grant.credential.secret, &Secret::new(value.as_str()));
-            let (place, value) = (authorization(), Secret::new(format!("Basic {value}")));
-            let placed = vec![PlacedCredential { place, value }];
+            let placed = vec![(authorization(), Secret::new(format!("Basic {value}")))];
             credentials = Some(Credentials { origin: url.origin(), placed, mask: mask.clone() });
         }
     }
@@ -305,13 +305,7 @@ fn reason(answer: &Value, mask: &Mask) -> String {
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     let words = parts.join(": ");
     let words = mask.text(&words);
-    let plain = words.chars().filter(|c| !c.is_control() && !is_direction(*c));
-    plain.take(limits::DETAIL_CHARS).collect()
-}
-
-/// Characters that change the direction of the text after them.
-fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    words.chars().filter(|c| !hidden(*c)).take(limits::DETAIL_CHARS).collect()
 }
 
 fn no_token(grant: &Grant<'_>, url: &Url, response: &Response, reason: &str) -> AuthError {

@@ -73,13 +73,6 @@ pub fn masked_url(url: &Url, mask: &Mask) -> Url {
     })
 }
 
-/// A credential that is ready to be sent to one origin.
-#[derive(Debug, Clone)]
-pub(crate) struct PlacedCredential {
-    pub(crate) place: CredentialPlace,
-    pub(crate) value: Secret,
-}
-
 /// A header, a parameter behind the `?` or a cookie, and its name.
 pub(crate) type CredentialPlace = (Location, String);
 
@@ -88,7 +81,7 @@ pub(crate) type CredentialPlace = (Location, String);
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub(crate) origin: Origin,
-    pub(crate) placed: Vec<PlacedCredential>,
+    pub(crate) placed: Vec<(CredentialPlace, Secret)>,
     /// A mask for the values of these credentials.
     pub(crate) mask: Mask,
 }
@@ -100,7 +93,7 @@ impl Credentials {
             return Cow::Borrowed(request);
         }
         let mut request = request.clone();
-        for PlacedCredential { place, value } in &self.placed {
+        for (place, value) in &self.placed {
             put(&mut request, place, value.reveal());
         }
         Cow::Owned(request)

@@ -12,38 +12,38 @@ use crate::client::Response;
 use crate::fault::{Delivery, SendError, SendFault};
 use crate::limits;
 
-/// When a request is retried. Delays double, and are randomized by up to half so that many callers
+/// When a call is retried. Delays double, and are randomized by up to half so that many callers
 /// spread out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retry {
+pub struct CallRetry {
     /// Total number of attempts, including the first.
     pub max_attempts: u32,
     /// The first delay.
     pub first: Duration,
 }
 
-impl Retry {
+impl CallRetry {
     /// Three attempts if the request may be repeated, otherwise one.
-    pub fn of(may_repeat: bool) -> Retry {
+    pub fn of(may_repeat: bool) -> CallRetry {
         let max_attempts = if may_repeat { RETRY_ATTEMPTS } else { 1 };
-        Retry { max_attempts, first: limits::BACKOFF_FIRST }
+        CallRetry { max_attempts, first: limits::BACKOFF_FIRST }
     }
 
     /// A single attempt.
-    pub fn never() -> Retry {
-        Retry::of(false)
+    pub fn never() -> CallRetry {
+        CallRetry::of(false)
     }
 
     /// The delay before the next attempt after `tried` attempts; `None` if there is none.
     ///
     /// If a server asks for a longer delay than [`limits::RETRY_AFTER_MAX`], the request is not
     /// retried: an earlier attempt would only be rejected too.
-    pub fn next(&self, tried: u32, outcome: &HttpAttemptOutcome, chance: f64) -> Option<Duration> {
-        if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !outcome.is_passing() {
+    fn next(&self, tried: u32, last: &HttpAttemptResult, chance: f64) -> Option<Duration> {
+        if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !is_passing(last) {
             return None;
         }
-        if let HttpAttemptOutcome::Answered { retry_after: Some(asked), .. } = outcome {
-            return (*asked <= limits::RETRY_AFTER_MAX).then_some(*asked);
+        if let Some(asked) = last.as_ref().ok().and_then(Response::retry_after) {
+            return (asked <= limits::RETRY_AFTER_MAX).then_some(asked);
         }
         let pause = self.first.saturating_mul(2_u32.saturating_pow(tried.saturating_sub(1)));
         // At least half of the delay is kept, so that it is never zero.
@@ -51,86 +51,48 @@ impl Retry {
     }
 }
 
-/// The outcome of an attempt, as relevant for a retry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HttpAttemptOutcome {
-    /// There was a response.
-    Answered {
-        status: u16,
-        /// The delay that the server asked for.
-        retry_after: Option<Duration>,
-    },
-    /// There was no response.
-    Failed { fault: SendFault, delivery: Delivery },
-}
+/// The outcome of an attempt.
+pub(crate) type HttpAttemptResult = Result<Response, SendError>;
 
-impl HttpAttemptOutcome {
-    /// Whether another attempt could succeed.
-    fn is_passing(&self) -> bool {
-        match self {
-            HttpAttemptOutcome::Answered { status, .. } => retry::STATUSES.contains(status),
-            // A timeout while connecting is a network problem; after that, the server may be
-            // processing the request.
-            HttpAttemptOutcome::Failed { fault: SendFault::Timeout { .. }, delivery } => {
-                *delivery == Delivery::NotSent
-            }
-            HttpAttemptOutcome::Failed { fault, .. } => fault.is_passing(),
+/// Whether another attempt could succeed.
+fn is_passing(last: &HttpAttemptResult) -> bool {
+    match last {
+        Ok(response) => retry::STATUSES.contains(&response.status),
+        // A timeout while connecting is a network problem; after that, the server may be processing
+        // the request.
+        Err(SendError { fault: SendFault::Timeout { .. }, delivery, .. }) => {
+            *delivery == Delivery::NotSent
         }
+        Err(error) => error.fault.is_passing(),
     }
-
-    /// The outcome of an attempt.
-    pub fn of(result: &Result<Response, SendError>) -> HttpAttemptOutcome {
-        match result {
-            Ok(response) => HttpAttemptOutcome::Answered {
-                status: response.status,
-                retry_after: retry_after(
-                    response.header("retry-after"),
-                    response.header("date"),
-                    SystemTime::now(),
-                ),
-            },
-            Err(error) => {
-                HttpAttemptOutcome::Failed { fault: error.fault.clone(), delivery: error.delivery }
-            }
-        }
-    }
-}
-
-/// An attempt, as reported to an observer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpAttempt {
-    /// The number of the attempt, starting at 1.
-    pub number: u32,
-    pub outcome: HttpAttemptOutcome,
-    pub next_in: Option<Duration>,
 }
 
 /// The attempts of one request.
 pub(crate) struct HttpAttempts<'a> {
-    retry: &'a Retry,
-    watch: &'a (dyn Fn(&HttpAttempt) + Sync),
+    retry: &'a CallRetry,
     chance: fn() -> f64,
     /// The number of the last attempt, starting at 1.
     pub(crate) number: u32,
 }
 
 impl<'a> HttpAttempts<'a> {
-    pub(crate) fn new(
-        retry: &'a Retry,
-        watch: &'a (dyn Fn(&HttpAttempt) + Sync),
-    ) -> HttpAttempts<'a> {
-        HttpAttempts { retry, watch, chance, number: 1 }
+    pub(crate) fn new(retry: &'a CallRetry) -> HttpAttempts<'a> {
+        HttpAttempts { retry, chance, number: 1 }
     }
 
-    /// Reports a finished attempt and waits for the next one. Returns whether there is one.
-    pub(crate) async fn again(&mut self, result: &Result<Response, SendError>) -> bool {
-        let outcome = HttpAttemptOutcome::of(result);
-        let next_in = self.retry.next(self.number, &outcome, (self.chance)());
-        (self.watch)(&HttpAttempt { number: self.number, outcome, next_in });
-        let Some(pause) = next_in else { return false };
+    /// Waits for the next attempt after a finished one. Returns whether there is one.
+    pub(crate) async fn again(&mut self, last: &HttpAttemptResult) -> bool {
+        let Some(pause) = self.retry.next(self.number, last, (self.chance)()) else { return false };
         tokio::time::sleep(pause).await;
         self.number += 1;
         true
+    }
+}
+
+impl Response {
+    /// The delay that the server asks for with `Retry-After`.
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after(self.header("retry-after"), self.header("date"), SystemTime::now())
     }
 }
 
@@ -159,23 +121,23 @@ fn chance() -> f64 {
 mod tests {
     use super::*;
 
-    fn answered(status: u16) -> HttpAttemptOutcome {
-        HttpAttemptOutcome::Answered { status, retry_after: None }
+    fn answered(status: u16) -> HttpAttemptResult {
+        Ok(Response { status, ..busy(&[]) })
     }
 
-    fn failed(fault: SendFault, delivery: Delivery) -> HttpAttemptOutcome {
-        HttpAttemptOutcome::Failed { fault, delivery }
+    fn failed(fault: SendFault, delivery: Delivery) -> HttpAttemptResult {
+        Err(SendError { method: "GET".into(), url: "https://a.test/".into(), fault, delivery })
     }
 
     #[test]
     fn the_usual_rule() {
-        let retry = Retry::of(true);
+        let retry = CallRetry::of(true);
         for (status, again) in [(200, false), (400, false), (401, false), (429, true)] {
             assert_eq!(retry.next(1, &answered(status), 0.0).is_some(), again, "{status}");
         }
         for (status, again) in [(500, false), (501, false), (502, true), (503, true), (504, true)] {
             assert_eq!(retry.next(1, &answered(status), 0.0).is_some(), again, "{status}");
-            assert_eq!(Retry::of(false).next(1, &answered(status), 0.0), None);
+            assert_eq!(CallRetry::of(false).next(1, &answered(status), 0.0), None);
         }
         assert!(retry.next(2, &answered(503), 0.0).is_some());
         assert_eq!(retry.next(3, &answered(503), 0.0), None);
@@ -183,7 +145,7 @@ mod tests {
 
     #[test]
     fn only_passing_faults_are_tried_again() {
-        let retry = Retry::of(true);
+        let retry = CallRetry::of(true);
         let lost = || SendFault::Lost { detail: String::new() };
         assert!(retry.next(1, &failed(lost(), Delivery::Unknown), 0.0).is_some());
         let late = || SendFault::Timeout { after: Duration::from_secs(1) };
@@ -195,7 +157,7 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_a_bound_and_vary_by_half() {
-        let retry = Retry { max_attempts: 100, ..Retry::of(true) };
+        let retry = CallRetry { max_attempts: 100, ..CallRetry::of(true) };
         let pause = |tried, chance| retry.next(tried, &answered(503), chance);
         let ms = |ms| Some(Duration::from_millis(ms));
         assert_eq!((pause(1, 1.0), pause(2, 1.0), pause(3, 1.0)), (ms(500), ms(1000), ms(2000)));
@@ -206,14 +168,11 @@ mod tests {
 
     #[test]
     fn the_servers_wish_is_granted_within_reason() {
-        let asked = |seconds| HttpAttemptOutcome::Answered {
-            status: 503,
-            retry_after: Some(Duration::from_secs(seconds)),
-        };
-        let pause = |seconds| Retry::of(true).next(1, &asked(seconds), 0.5);
-        assert_eq!(pause(0), Some(Duration::ZERO));
-        assert_eq!(pause(60), Some(Duration::from_mins(1)));
-        assert_eq!(pause(61), None);
+        let pause =
+            |seconds| CallRetry::of(true).next(1, &Ok(busy(&[("retry-after", seconds)])), 0.5);
+        assert_eq!(pause("0"), Some(Duration::ZERO));
+        assert_eq!(pause("60"), Some(Duration::from_mins(1)));
+        assert_eq!(pause("61"), None);
     }
 
     #[test]
@@ -245,26 +204,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tries_are_told_and_waited_for() {
-        let told = std::sync::Mutex::new(Vec::new());
-        let watch = |attempt: &HttpAttempt| {
-            told.lock().expect("is whole").push((attempt.number, attempt.next_in));
-        };
-        let retry = Retry { max_attempts: 4, ..Retry::of(true) };
-        let mut tries = HttpAttempts { chance: || 0.5, ..HttpAttempts::new(&retry, &watch) };
+    async fn tries_are_counted_and_waited_for() {
+        let retry = CallRetry { max_attempts: 4, ..CallRetry::of(true) };
+        let mut tries = HttpAttempts { chance: || 0.5, ..HttpAttempts::new(&retry) };
         let began = tokio::time::Instant::now();
         let date = [
             ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
             ("retry-after", "Sun, 06 Nov 1994 08:49:57 GMT"),
         ];
-        assert!(tries.again(&Ok(busy(&[]))).await);
-        assert!(tries.again(&Ok(busy(&[("retry-after", "7")]))).await);
-        assert!(tries.again(&Ok(busy(&date))).await);
-        assert!(!tries.again(&Ok(busy(&[]))).await);
-        assert_eq!(began.elapsed().as_millis(), 375 + 7_000 + 20_000);
-        let ms = |ms| Some(Duration::from_millis(ms));
-        let expected = vec![(1, ms(375)), (2, ms(7_000)), (3, ms(20_000)), (4, None)];
-        assert_eq!(told.into_inner().expect("is whole"), expected);
+        let answers = [&[][..], &[("retry-after", "7")], &date, &[]];
+        let mut waited = Vec::new();
+        for answer in answers {
+            let again = tries.again(&Ok(busy(answer))).await;
+            waited.push((again, tries.number, began.elapsed().as_millis()));
+        }
+        let expected = [(true, 2, 375), (true, 3, 7_375), (true, 4, 27_375), (false, 4, 27_375)];
+        assert_eq!(waited, expected);
     }
 
     #[test]

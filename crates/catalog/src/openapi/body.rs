@@ -3,7 +3,7 @@
 use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value, json};
 
-use super::parameters::{DeclaredParameter, ParameterPlace, collection_style, style_named};
+use super::parameters::{DeclaredParameter, ParameterPlace, collection_style};
 use super::schema::SchemaConverter;
 use super::{Api, ApiOperation, OpenApiVersion, block_of, flag, texts};
 use crate::command::{ApiBody, Content, Encoding, Style};
@@ -81,7 +81,7 @@ impl<'d> SchemaConverter<'d> {
         let mut contents = self.contents(node.get("content"));
         if contents.is_empty() {
             // A body without a declared content is assumed to be JSON, the most common case.
-            contents.push(content("application/json".to_owned(), Value::Bool(true)));
+            contents.push(Content::new("application/json", Value::Bool(true)));
         }
         Some(ApiBody {
             required: flag(node, "required").unwrap_or(false),
@@ -118,7 +118,10 @@ impl<'d> SchemaConverter<'d> {
             return Some(ApiBody {
                 required: place.required,
                 description: block_of(node, "description", limits::DESCRIPTION_CHARS),
-                contents: types.into_iter().map(|name| content(name, schema.clone())).collect(),
+                contents: types
+                    .into_iter()
+                    .map(|name| Content::new(name, schema.clone()))
+                    .collect(),
             });
         }
         let fields: Vec<&DeclaredParameter<'d>> =
@@ -159,18 +162,9 @@ impl<'d> SchemaConverter<'d> {
             } else {
                 "application/x-www-form-urlencoded"
             };
-        let mut content = content(media_type.to_owned(), schema);
-        content.encoding = encoding;
-        ApiBody {
-            required: !required.is_empty(),
-            description: String::new(),
-            contents: vec![content],
-        }
+        let contents = vec![Content { encoding, ..Content::new(media_type, schema) }];
+        ApiBody { required: !required.is_empty(), description: String::new(), contents }
     }
-}
-
-fn content(media_type: String, schema: Value) -> Content {
-    Content { media_type, schema, encoding: Vec::new(), example: None }
 }
 
 /// How a list in a 2.0 form is encoded.
@@ -194,7 +188,7 @@ fn encodings(node: Option<JsonNode<'_>>) -> Vec<Encoding> {
         .map(|(property, node)| Encoding {
             property: property.into_owned(),
             content_type: node.get("contentType").and_then(JsonNode::text).map(Into::into),
-            style: node.get("style").and_then(JsonNode::text).and_then(|word| style_named(&word)),
+            style: node.get("style").and_then(JsonNode::text).and_then(|word| Style::named(&word)),
             explode: flag(node, "explode"),
             allow_reserved: flag(node, "allowReserved").unwrap_or(false),
         })

@@ -79,9 +79,8 @@ impl Api {
         }
         let name = node.get("name").and_then(JsonNode::scalar).unwrap_or_default().into_owned();
         let said = node.get("in").and_then(JsonNode::text).unwrap_or_default();
-        let known = Location::ALL.iter().find(|location| location.name() == said);
-        let location = match (&*said, known) {
-            (_, Some(location)) => ParameterPlace::In(*location),
+        let location = match (&*said, Location::named(&said)) {
+            (_, Some(location)) => ParameterPlace::In(location),
             ("body", _) if self.version == OpenApiVersion::V2 => ParameterPlace::Body,
             ("formData", _) if self.version == OpenApiVersion::V2 => ParameterPlace::Form,
             _ => {
@@ -110,7 +109,7 @@ impl Api {
             return style.filter(fits).unwrap_or((default_style(location), false));
         }
         let style = node.get("style").and_then(JsonNode::text);
-        let style = style.and_then(|word| style_named(&word));
+        let style = style.and_then(|word| Style::named(&word));
         let style = style.filter(|style| style_fits(*style, location));
         let style = style.unwrap_or(default_style(location));
         let explode = flag(node, "explode");
@@ -161,21 +160,6 @@ pub(crate) fn collection_style(format: &str) -> Option<(Style, bool)> {
         "tsv" => (Style::TabDelimited, false),
         "pipes" => (Style::PipeDelimited, false),
         "multi" => (Style::Form, true),
-        _ => return None,
-    })
-}
-
-/// The style with this name in the specification.
-pub(crate) fn style_named(word: &str) -> Option<Style> {
-    Some(match word {
-        "simple" => Style::Simple,
-        "label" => Style::Label,
-        "matrix" => Style::Matrix,
-        "form" => Style::Form,
-        "spaceDelimited" => Style::SpaceDelimited,
-        "pipeDelimited" => Style::PipeDelimited,
-        "deepObject" => Style::DeepObject,
-        "cookie" => Style::Cookie,
         _ => return None,
     })
 }

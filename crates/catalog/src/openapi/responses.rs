@@ -107,7 +107,7 @@ impl<'d> SchemaConverter<'d> {
         let examples = node.get("examples");
         let content = |media_type: String| {
             let example = examples.and_then(|all| all.get(&media_type)).map(JsonNode::to_value);
-            Content { schema: schema.clone(), encoding: Vec::new(), example, media_type }
+            Content { example, ..Content::new(media_type, schema.clone()) }
         };
         let types = self.api.media_types(operation, "produces").into_iter();
         types.take(limits::MEDIA_TYPES).map(content).collect()

@@ -3,12 +3,12 @@
 use milepost_syntax::json::document::JsonNode;
 
 use super::{Api, ApiOperation, OpenApiVersion, texts};
-use crate::command::Server;
 use crate::limits;
 
 impl Api {
-    /// The servers that the document declares.
-    pub fn servers(&self) -> Vec<Server> {
+    /// The URLs of the servers that the document declares, with variables replaced by their
+    /// defaults; they may be relative to the document's source.
+    pub fn servers(&self) -> Vec<String> {
         match self.version {
             OpenApiVersion::V2 => self.servers_of_2(self.root().get("schemes")),
             _ => servers(self.root().get("servers")),
@@ -16,7 +16,7 @@ impl Api {
     }
 
     /// The servers of an operation, if they differ from those of the API.
-    pub(crate) fn servers_of(&self, operation: &ApiOperation<'_>) -> Vec<Server> {
+    pub(crate) fn servers_of(&self, operation: &ApiOperation<'_>) -> Vec<String> {
         if self.version == OpenApiVersion::V2 {
             let schemes = operation.get("schemes").or_else(|| self.root().get("schemes"));
             return self.servers_of_2(schemes);
@@ -26,7 +26,7 @@ impl Api {
         own.unwrap_or_else(|| self.servers())
     }
 
-    fn servers_of_2(&self, schemes: Option<JsonNode<'_>>) -> Vec<Server> {
+    fn servers_of_2(&self, schemes: Option<JsonNode<'_>>) -> Vec<String> {
         let word = |key: &str| self.root().get(key).and_then(JsonNode::text).unwrap_or_default();
         let (host, base) = (word("host"), word("basePath"));
         let base = match base.trim_end_matches('/') {
@@ -36,7 +36,7 @@ impl Api {
         };
         if host.is_empty() {
             let url = if base.is_empty() { "/".to_owned() } else { base };
-            return vec![Server { url }];
+            return vec![url];
         }
         let mut schemes = texts(schemes);
         if schemes.is_empty() {
@@ -44,22 +44,21 @@ impl Api {
         }
         // Prefer HTTPS: a document that lists both schemes accepts either.
         schemes.sort_by_key(|scheme| scheme != "https");
-        let server = |scheme: &String| Server { url: format!("{scheme}://{host}{base}") };
-        schemes.iter().map(server).collect()
+        schemes.iter().map(|scheme| format!("{scheme}://{host}{base}")).collect()
     }
 }
 
-fn servers(list: Option<JsonNode<'_>>) -> Vec<Server> {
+fn servers(list: Option<JsonNode<'_>>) -> Vec<String> {
     let Some(list) = list else { return Vec::new() };
     list.items().take(limits::SERVERS).filter_map(server).collect()
 }
 
-fn server(node: JsonNode<'_>) -> Option<Server> {
+fn server(node: JsonNode<'_>) -> Option<String> {
     let mut url = node.get("url")?.text()?.trim().to_owned();
     for (name, variable) in node.get("variables").into_iter().flat_map(JsonNode::entries) {
         let first = || variable.get("enum")?.items().find_map(JsonNode::scalar);
         let default = variable.get("default").and_then(JsonNode::scalar).or_else(first);
         url = url.replace(&format!("{{{name}}}"), &default.unwrap_or_default());
     }
-    Some(Server { url })
+    Some(url)
 }

@@ -4,13 +4,14 @@ use milepost_syntax::json::document::JsonNode;
 
 use crate::finding::{DocumentFindings, DocumentRule};
 
-/// The OpenAPI versions that are treated differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum OpenApiVersion {
-    V2,
-    V3_0,
-    V3_1,
-    V3_2,
+milepost_model::named_enum! {
+    /// The OpenAPI versions that are treated differently.
+    pub OpenApiVersion {
+        V2 = "2.0",
+        V3_0 = "3.0",
+        V3_1 = "3.1",
+        V3_2 = "3.2",
+    }
 }
 
 impl OpenApiVersion {
@@ -48,16 +49,6 @@ impl OpenApiVersion {
         match self {
             OpenApiVersion::V2 => "openapi_2",
             OpenApiVersion::V3_0 | OpenApiVersion::V3_1 | OpenApiVersion::V3_2 => "openapi_3",
-        }
-    }
-
-    /// The version number.
-    pub fn name(self) -> &'static str {
-        match self {
-            OpenApiVersion::V2 => "2.0",
-            OpenApiVersion::V3_0 => "3.0",
-            OpenApiVersion::V3_1 => "3.1",
-            OpenApiVersion::V3_2 => "3.2",
         }
     }
 }

@@ -9,7 +9,7 @@ use super::names::{
     ASIDES, CURSORS, LAST_ITEMS, LISTS, MORE, NEXT_CURSOR_PATHS, NEXT_CURSORS, NEXT_URLS, OFFSETS,
     PAGES, SIZES,
 };
-use super::{PageSize, PagingScheme};
+use super::{PageCount, PageSize, PagingScheme};
 use crate::command::{ApiCommand, Location, Method};
 use crate::finding::below;
 use crate::limits;
@@ -64,15 +64,12 @@ fn numbered(arguments: &[Argument<'_>]) -> Option<PagingScheme> {
         default: size.number("default"),
         maximum: size.number("maximum"),
     });
-    let parameter = |argument: &Argument<'_>| argument.name.clone();
-    if let Some(page) = with_word(PAGES) {
-        let first = page.number("default").or(page.number("minimum")).unwrap_or(1);
-        return Some(PagingScheme::Page { parameter: parameter(page), first, size });
-    }
-    let offset = with_word(OFFSETS)?;
-    let zero = u64::from(offset.word == "startindex");
-    let first = offset.number("default").or(offset.number("minimum")).unwrap_or(zero);
-    Some(PagingScheme::Offset { parameter: parameter(offset), first, size })
+    let page = with_word(PAGES);
+    let one = page.or_else(|| with_word(OFFSETS))?;
+    let from_one = page.is_some() || one.word == "startindex";
+    let first = one.number("default").or(one.number("minimum")).unwrap_or(u64::from(from_one));
+    let (parameter, by_page) = (one.name.clone(), page.is_some());
+    Some(PagingScheme::Counted(PageCount { parameter, first, size, by_page }))
 }
 
 /// An argument that pagination may use.

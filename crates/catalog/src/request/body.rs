@@ -22,14 +22,13 @@ pub(crate) fn payload(
 ) -> Result<Payload, Misuse> {
     let content_type = asked.unwrap_or_else(|| media::concrete(&content.media_type)).to_owned();
     let kind = MediaKind::of(&content_type);
-    let bytes = |bytes: Vec<u8>, content_type: String| Ok(Payload::Bytes { content_type, bytes });
+    let bytes = |bytes: Vec<u8>, content_type: String| {
+        Ok(Payload::Whole { content_type, content: PartContent::Bytes(bytes) })
+    };
     if let Some(attached) = Attached::of(value).filter(|_| !kind.is_json()) {
         let attached = attached.map_err(|reason| unsendable(None, reason))?;
         let content_type = attached.content_type.unwrap_or(content_type);
-        return match attached.content {
-            PartContent::Bytes(content) => bytes(content, content_type),
-            PartContent::File(path) => Ok(Payload::File { content_type, path }),
-        };
+        return Ok(Payload::Whole { content_type, content: attached.content });
     }
     let wrong = |wanted| Misuse::BodyKind {
         media_type: content_type.clone(),

@@ -19,7 +19,6 @@ mod style;
 mod typed;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -29,7 +28,7 @@ pub use self::header::bytes as header_bytes;
 pub use self::misuse::{ArgumentPlace, Misuse, Reason};
 pub use self::prepared::PreparedCommand;
 pub use self::show::curl;
-use crate::command::{ApiCommand, Location, Method};
+use crate::command::{Location, Method};
 
 /// The arguments of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,14 +71,9 @@ pub enum RequestNote {
 /// The body of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
-    Bytes {
+    Whole {
         content_type: String,
-        bytes: Vec<u8>,
-    },
-    /// A file that the sender reads from one of its allowed directories.
-    File {
-        content_type: String,
-        path: String,
+        content: PartContent,
     },
     /// Several parts with their own headers.
     Multipart {
@@ -102,12 +96,28 @@ pub struct MultipartPart {
     pub content: PartContent,
 }
 
-/// The bytes of a part, or where they come from.
+/// The bytes of a body or a part of it, or where they come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartContent {
     Bytes(Vec<u8>),
-    /// A file that the sender reads, by its path as given.
+    /// A file that the sender reads from one of its allowed directories, by its path as given.
     File(String),
+}
+
+impl PartContent {
+    fn piece(&self) -> Piece<'_> {
+        match self {
+            PartContent::Bytes(bytes) => Piece::Bytes(Cow::Borrowed(bytes)),
+            PartContent::File(path) => Piece::File(path),
+        }
+    }
+
+    fn load<E>(&mut self, read: &mut impl FnMut(&str) -> Result<Vec<u8>, E>) -> Result<(), E> {
+        if let PartContent::File(path) = self {
+            *self = PartContent::Bytes(read(path)?);
+        }
+        Ok(())
+    }
 }
 
 /// A piece of a serialized body.
@@ -116,15 +126,6 @@ pub enum Piece<'p> {
     Bytes(Cow<'p, [u8]>),
     /// The whole content of a file, by its path as given.
     File(&'p str),
-}
-
-/// Builds a request. To call a command more than once, keep a [`PreparedCommand`].
-pub fn build(
-    command: &ApiCommand,
-    base: &Url,
-    arguments: &Arguments,
-) -> Result<Request, Vec<Misuse>> {
-    PreparedCommand::new(Arc::new(command.clone())).build(base, arguments)
 }
 
 impl Request {
@@ -162,9 +163,7 @@ impl Payload {
     /// The value of `Content-Type`.
     pub fn content_type(&self) -> Cow<'_, str> {
         match self {
-            Payload::Bytes { content_type, .. } | Payload::File { content_type, .. } => {
-                Cow::Borrowed(content_type)
-            }
+            Payload::Whole { content_type, .. } => Cow::Borrowed(content_type),
             Payload::Multipart { media_type, boundary, .. } => {
                 Cow::Owned(format!("{media_type}; boundary={boundary}"))
             }
@@ -174,43 +173,31 @@ impl Payload {
     /// The pieces of the body in order; files are separate pieces.
     pub fn pieces(&self) -> Vec<Piece<'_>> {
         match self {
-            Payload::Bytes { bytes, .. } => vec![Piece::Bytes(Cow::Borrowed(bytes))],
-            Payload::File { path, .. } => vec![Piece::File(path)],
+            Payload::Whole { content, .. } => vec![content.piece()],
             Payload::Multipart { boundary, parts, .. } => multipart::pieces(boundary, parts),
         }
     }
 
     /// Whether the body refers to files that still have to be read.
     pub fn has_files(&self) -> bool {
-        match self {
-            Payload::Bytes { .. } => false,
-            Payload::File { .. } => true,
-            Payload::Multipart { parts, .. } => {
-                parts.iter().any(|part| matches!(part.content, PartContent::File(_)))
-            }
-        }
+        self.pieces().iter().any(|piece| matches!(piece, Piece::File(_)))
     }
 
     /// Returns the body with its files read in. The boundary of a multipart body changes if a file
     /// contains it.
     pub fn with_files<E>(
-        self,
+        mut self,
         mut read: impl FnMut(&str) -> Result<Vec<u8>, E>,
     ) -> Result<Payload, E> {
-        match self {
-            Payload::File { content_type, path } => {
-                Ok(Payload::Bytes { content_type, bytes: read(&path)? })
-            }
-            Payload::Multipart { media_type, boundary, mut parts } => {
-                for part in &mut parts {
-                    if let PartContent::File(path) = &part.content {
-                        part.content = PartContent::Bytes(read(path)?);
-                    }
+        match &mut self {
+            Payload::Whole { content, .. } => content.load(&mut read)?,
+            Payload::Multipart { boundary, parts, .. } => {
+                parts.iter_mut().try_for_each(|part| part.content.load(&mut read))?;
+                if multipart::occurs(boundary, parts) {
+                    *boundary = multipart::boundary(parts);
                 }
-                let boundary = multipart::boundary_or_other(boundary, &parts);
-                Ok(Payload::Multipart { media_type, boundary, parts })
             }
-            bytes @ Payload::Bytes { .. } => Ok(bytes),
         }
+        Ok(self)
     }
 }

@@ -16,11 +16,6 @@ pub(crate) fn boundary(parts: &[MultipartPart]) -> String {
     boundaries.find(|boundary| !occurs(boundary, parts)).unwrap_or_default()
 }
 
-/// Keeps the boundary unless a part contains it.
-pub(crate) fn boundary_or_other(boundary: String, parts: &[MultipartPart]) -> String {
-    if occurs(&boundary, parts) { self::boundary(parts) } else { boundary }
-}
-
 fn hashed(parts: &[MultipartPart], salt: u64) -> String {
     let mut hash = Sha256::new();
     hash.update(salt.to_le_bytes());
@@ -38,7 +33,8 @@ fn hashed(parts: &[MultipartPart], salt: u64) -> String {
     format!("milepost-{}", hex(&hash.finalize()[..16]))
 }
 
-fn occurs(boundary: &str, parts: &[MultipartPart]) -> bool {
+/// Whether a part contains the boundary.
+pub(crate) fn occurs(boundary: &str, parts: &[MultipartPart]) -> bool {
     let find = memchr::memmem::Finder::new(boundary);
     parts.iter().any(|part| match &part.content {
         PartContent::Bytes(bytes) => find.find(bytes).is_some(),
@@ -54,10 +50,7 @@ pub(crate) fn pieces<'p>(boundary: &str, parts: &'p [MultipartPart]) -> Vec<Piec
         // Writing to a string cannot fail.
         let _ = write!(frame, "--{boundary}\r\n{}\r\n", head(part));
         pieces.push(Piece::Bytes(Cow::Owned(std::mem::take(&mut frame).into_bytes())));
-        pieces.push(match &part.content {
-            PartContent::Bytes(bytes) => Piece::Bytes(Cow::Borrowed(bytes)),
-            PartContent::File(path) => Piece::File(path),
-        });
+        pieces.push(part.content.piece());
         frame.push_str("\r\n");
     }
     let _ = write!(frame, "--{boundary}--\r\n");

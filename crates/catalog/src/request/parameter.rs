@@ -49,12 +49,7 @@ fn written_as_content(parameter: &ApiParameter, value: &Value, encode: Encode) -
 }
 
 fn form_text(map: &Map<String, Value>) -> String {
-    let content = Content {
-        media_type: String::new(),
-        schema: Value::Bool(true),
-        encoding: Vec::new(),
-        example: None,
-    };
+    let content = Content::new("", Value::Bool(true));
     body::FormBody { content: &content, defs: &Map::new() }.urlencoded(map)
 }
 

@@ -8,14 +8,8 @@ use super::misuse::{Misuse, Reason};
 use crate::limits;
 use crate::text::{TemplatePiece, template_pieces};
 
-/// A piece of a path template.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    /// Literal text, already encoded.
-    Literal(String),
-    /// `{name}`.
-    Placeholder(String),
-}
+/// A piece of a path template; its text is already encoded.
+type Piece = TemplatePiece<String>;
 
 /// A parsed path template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +33,8 @@ impl PathTemplate {
     /// The names of the placeholders.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.path.iter().chain(&self.query).filter_map(|piece| match piece {
-            Piece::Placeholder(name) => Some(name.as_str()),
-            Piece::Literal(_) => None,
+            Piece::Name(name) => Some(name.as_str()),
+            Piece::Text(_) => None,
         })
     }
 
@@ -48,8 +42,8 @@ impl PathTemplate {
     /// a placeholder.
     pub(crate) fn fill<'v>(&self, fill: impl Fn(&str) -> &'v str) -> (String, String) {
         let text = |piece: &Piece| match piece {
-            Piece::Literal(text) => text.clone(),
-            Piece::Placeholder(name) => fill(name).to_owned(),
+            Piece::Text(text) => text.clone(),
+            Piece::Name(name) => fill(name).to_owned(),
         };
         let write = |pieces: &[Piece]| pieces.iter().map(text).collect::<String>();
         let mut path = write(&self.path);
@@ -63,14 +57,13 @@ impl PathTemplate {
     /// The first placeholder in a segment that cannot be sent, to name in the error.
     pub(crate) fn blame(&self, segment: usize) -> Option<&str> {
         // The template may lack a leading slash.
-        let slash =
-            matches!(self.path.first(), Some(Piece::Literal(text)) if text.starts_with('/'));
+        let slash = matches!(self.path.first(), Some(Piece::Text(text)) if text.starts_with('/'));
         let mut at = usize::from(!slash);
         for piece in &self.path {
             match piece {
-                Piece::Literal(text) => at += text.matches('/').count(),
-                Piece::Placeholder(name) if at == segment => return Some(name),
-                Piece::Placeholder(_) => {}
+                Piece::Text(text) => at += text.matches('/').count(),
+                Piece::Name(name) if at == segment => return Some(name),
+                Piece::Name(_) => {}
             }
         }
         None
@@ -78,11 +71,8 @@ impl PathTemplate {
 }
 
 fn pieces(template: &str, literal: Encode) -> Vec<Piece> {
-    let piece = |piece| match piece {
-        TemplatePiece::Text(text) => Piece::Literal(literal.text(text)),
-        TemplatePiece::Name(name) => Piece::Placeholder(name.to_owned()),
-    };
-    template_pieces(template).into_iter().map(piece).collect()
+    let pieces = template_pieces(template).into_iter();
+    pieces.map(|piece| piece.owned(|text| literal.text(text))).collect()
 }
 
 /// The first segment that is empty or would be resolved to another path, with the reason.

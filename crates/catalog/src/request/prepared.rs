@@ -10,7 +10,7 @@ use url::Url;
 
 use super::accept::{accept, answers};
 use super::assign::{ArgumentNames, Assigned};
-use super::check::{ArgumentCheck, SchemaMismatch, plainly_fits};
+use super::check::{ArgumentCheck, SchemaMismatch};
 use super::media::{self, MediaKind};
 use super::misuse::{ArgumentPlace, Misuse, Reason};
 use super::parameter::{has_semicolon, written};
@@ -181,9 +181,10 @@ impl PreparedCommand {
         };
         let place = || ArgumentPlace::parameter(&parameter.name, parameter.location);
         let compile = || ArgumentCheck::compile(&parameter.schema, defs, false);
-        let fits = plainly_fits(&parameter.schema, &value)
-            || draft.accepts(self.checks[index].get_or_init(compile).verdict(&value, &[]), place);
-        if fits && let Err(reason) = draft.put(parameter, &value) {
+        let verdict = self.checks[index].get_or_init(compile).verdict(&value, &[]);
+        if draft.accepts(verdict, place)
+            && let Err(reason) = draft.put(parameter, &value)
+        {
             draft.misuses.push(Misuse::Unsendable { place: place(), reason });
         }
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use expect_test::{Expect, expect};
 use milepost_catalog::command::{Content, Response};
-use milepost_catalog::request::{Arguments, Payload, Piece, PreparedCommand, coerce};
+use milepost_catalog::request::{Arguments, PartContent, Payload, Piece, PreparedCommand, coerce};
 use serde_json::{Map, Value, json};
 
 use crate::{base, cases, request, taking, with};
@@ -218,7 +218,8 @@ fn files_are_named_and_read_by_the_sender() {
     let bytes = json!({"method": "PUT", "body": {"content": {"image/png": {}}}});
     arguments.body = Some(json!({"$file": "a.png"}));
     let payload = request(&bytes, &arguments).unwrap().body.unwrap();
-    let wanted = Payload::File { content_type: "image/png".to_owned(), path: "a.png".to_owned() };
+    let content = PartContent::File("a.png".to_owned());
+    let wanted = Payload::Whole { content_type: "image/png".to_owned(), content };
     assert_eq!(payload, wanted);
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use milepost_catalog::command::{
     ApiBody, ApiCommand, ApiParameter, Content, Encoding, Location, Method, Style,
 };
-use milepost_catalog::request::Arguments;
+use milepost_catalog::request::{Arguments, Misuse, PreparedCommand, Request};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -58,6 +58,15 @@ pub(crate) fn load() -> Vec<Case> {
         }
     }
     cases
+}
+
+/// Builds a request for a command that is called once.
+pub(crate) fn build(
+    command: &ApiCommand,
+    base: &Url,
+    arguments: &Arguments,
+) -> Result<Request, Vec<Misuse>> {
+    PreparedCommand::new(Arc::new(command.clone())).build(base, arguments)
 }
 
 /// A command from an OpenAPI operation object.

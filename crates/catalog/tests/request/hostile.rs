@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use milepost_catalog::request::{Misuse, Request, RequestNote, build};
+use milepost_catalog::request::{Misuse, Request, RequestNote};
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -143,7 +144,7 @@ proptest! {
                 given.insert(name.to_owned(), value);
             }
         }
-        match build(&command, &base, &with(&Value::Object(given))) {
+        match cases::build(&command, &base, &with(&Value::Object(given))) {
             Ok(request) => assert_under(&request, &base, path),
             Err(misuses) => {
                 for misuse in misuses {
@@ -201,7 +202,7 @@ proptest! {
 fn a_base_that_is_none() {
     let command = cases::command(&json!({"path": "/t"}));
     for base in ["file:///etc/passwd", "ftp://api.test", "data:text/plain,x", "unix:/run/x"] {
-        let found = build(&command, &Url::parse(base).unwrap(), &with(&json!({})));
+        let found = cases::build(&command, &Url::parse(base).unwrap(), &with(&json!({})));
         assert!(matches!(found.unwrap_err().as_slice(), [Misuse::Base { .. }]), "{base}");
     }
 }

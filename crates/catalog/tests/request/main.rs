@@ -8,7 +8,7 @@ mod real;
 mod shown;
 mod table;
 
-use milepost_catalog::request::{Arguments, Misuse, Payload, Piece, Request, build};
+use milepost_catalog::request::{Arguments, Misuse, Payload, Piece, Request};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -24,7 +24,7 @@ fn with(with: &Value) -> Arguments {
 
 /// Builds a request for an OpenAPI operation object.
 fn request(operation: &Value, arguments: &Arguments) -> Result<Request, Vec<Misuse>> {
-    build(&cases::command(operation), &base(), arguments)
+    cases::build(&cases::command(operation), &base(), arguments)
 }
 
 /// The bytes of a body that contains no files.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use milepost_catalog::command::{ApiCommand, Content, Method, Response};
 use milepost_catalog::pagination::{
-    NextPage, PageResponse, PageStep, PageWalk, PagingError, PagingScheme, detect, items, next,
+    NextPage, PageCount, PageResponse, PageStep, PageWalk, PagingError, PagingScheme, detect,
+    items, next,
 };
-use milepost_catalog::request::{Arguments, build};
+use milepost_catalog::request::Arguments;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -68,8 +69,10 @@ fn check_detect(parameters: &Value, answer: &Value, headers: &[&str], wanted: Op
         PagingScheme::NextUrl { at } => format!("url {at}"),
         PagingScheme::Cursor { parameter, at, .. } => format!("{parameter} <- {at}"),
         PagingScheme::LastItem { parameter, field, .. } => format!("{parameter} <- last {field}"),
-        PagingScheme::Page { parameter, first, .. } => format!("page {parameter} from {first}"),
-        PagingScheme::Offset { parameter, first, .. } => format!("offset {parameter} from {first}"),
+        PagingScheme::Counted(PageCount { parameter, first, by_page, .. }) => {
+            let what = if by_page { "page" } else { "offset" };
+            format!("{what} {parameter} from {first}")
+        }
     });
     assert_eq!(found.as_deref(), wanted);
 }
@@ -339,7 +342,9 @@ fn a_walk_never_goes_in_a_circle() {
     };
     let found = walk(&by_cursor(), PageWalk::new(None, None), two);
     assert_eq!(found, Err(PagingError::Circle { page: 3 }));
-    let scheme = PagingScheme::Page { parameter: "page".to_owned(), first: 1, size: None };
+    let parameter = "page".to_owned();
+    let scheme =
+        PagingScheme::Counted(PageCount { parameter, first: 1, size: None, by_page: true });
     let deaf = |_: &Arguments| json!({"data": [1, 2]});
     let found = walk(&scheme, PageWalk::new(None, None), deaf);
     assert_eq!(found, Err(PagingError::Circle { page: 2 }));
@@ -364,6 +369,6 @@ fn the_next_page_is_a_request_again() {
     };
     let mut arguments = Arguments::default();
     arguments.with.insert(name, value);
-    let request = build(&command, &crate::base(), &arguments).unwrap();
+    let request = crate::cases::build(&command, &crate::base(), &arguments).unwrap();
     assert_eq!(request.url.query(), Some("page=2"));
 }

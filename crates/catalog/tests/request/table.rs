@@ -1,6 +1,6 @@
 //! Builds each case of the table and compares the request byte by byte.
 
-use milepost_catalog::request::{Misuse, Payload, Request, build};
+use milepost_catalog::request::{Misuse, Payload, Request};
 
 use crate::bytes;
 use crate::cases::{self, Case, Expected};
@@ -14,7 +14,7 @@ fn every_case_is_what_the_specifications_say() {
 }
 
 fn fault(case: &Case) -> Option<String> {
-    let found = match build(&case.command, &case.base, &case.arguments) {
+    let found = match cases::build(&case.command, &case.base, &case.arguments) {
         Ok(request) => sent(&request),
         Err(misuses) => misuses.iter().map(kind).collect::<Vec<_>>().join(" "),
     };
@@ -44,7 +44,7 @@ fn sent(request: &Request) -> String {
 }
 
 fn boundary(case: &Case) -> String {
-    match build(&case.command, &case.base, &case.arguments) {
+    match cases::build(&case.command, &case.base, &case.arguments) {
         Ok(Request { body: Some(Payload::Multipart { boundary, .. }), .. }) => boundary,
         _ => String::new(),
     }

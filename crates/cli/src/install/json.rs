@@ -1,9 +1,12 @@
 //! Adds, replaces or removes one entry in an object of a JSON file; every other byte stays.
 
+use std::ops::Range;
+
+use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value};
 
 use super::edit::{EditFault, Edits, TextEdit, indentation, is_first_in_line, newline};
-use super::jsonc::{self, JsoncNode, Member};
+use super::jsonc::{self, Member};
 use super::slot::EntrySlot;
 
 /// The layout of a new value.
@@ -17,7 +20,7 @@ enum Layout {
 
 /// The value of the whole file.
 pub(super) fn value(text: &str) -> Result<Value, EditFault> {
-    Ok(jsonc::parse(text)?.map_or(Value::Null, |root| root.to_value()))
+    Ok(jsonc::parse(text)?.map_or(Value::Null, |document| document.root().to_value()))
 }
 
 /// The text to paste by hand.
@@ -28,85 +31,109 @@ pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
 
 /// Adds an entry that does not exist yet.
 pub(super) fn insert(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
-    let Some(root) = jsonc::parse(text)? else {
+    let Some(file) = ConfigText::read(text, slot)? else {
         let (newline, unit) = (newline(text), "  ".to_owned());
         let document = render(&slot.whole(entry), &Layout::Lines { newline, unit }, "");
         let before = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
         return Ok(vec![TextEdit::insert(text.len(), format!("{before}{document}{newline}"))]);
     };
-    let (parent, key, value) = match sole(&root, slot.parent)? {
+    let (object, key, value) = match &file.parent {
         None => {
             let inner = Map::from_iter([(slot.name.clone(), Value::Object(entry.clone()))]);
-            (&root, slot.parent, Value::Object(inner))
+            (&file.root, slot.parent, Value::Object(inner))
         }
-        Some(parent) => (&parent.value, slot.name.as_str(), Value::Object(entry.clone())),
+        Some(parent) => (parent, slot.name.as_str(), Value::Object(entry.clone())),
     };
-    let members = members_of(parent)?;
-    let text = Text { text, root: &root };
-    Ok(match members.last() {
-        Some(last) => text.behind(parent, last, key, &value),
-        None => text.alone(parent, key, &value),
+    Ok(match object.members.last() {
+        Some(last) => file.behind(object, last, key, &value),
+        None => file.alone(object, key, &value),
     })
 }
 
 /// Replaces the value of an existing entry.
 pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) -> Edits {
-    let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
-    let (parent, index) = found(&root, slot)?;
-    let member = &members_of(&parent.value)?[index];
-    let text = Text { text, root: &root };
-    let layout = text.layout(&parent.value, Some(member));
-    let indent = indentation(text.text, member.start);
-    let new = render(&Value::Object(entry.clone()), &layout, indent);
+    let file = ConfigText::read(text, slot)?.ok_or_else(is_empty)?;
+    let (parent, index) = file.entry(slot)?;
+    let member = &parent.members[index];
+    let layout = file.layout(parent, Some(member));
+    let new = render(&Value::Object(entry.clone()), &layout, indentation(text, member.start));
     Ok(vec![TextEdit { start: member.value.start, end: member.value.end, text: new }])
 }
 
 /// Removes an entry, and with `parent_too` the object that held nothing else.
 pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
-    let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
-    let (parent, index) = found(&root, slot)?;
-    let siblings = members_of(&parent.value)?;
-    if parent_too && siblings.len() == 1 {
-        let members = members_of(&root)?;
-        let place = members.iter().position(|member| member.start == parent.start);
-        return Ok(take_out(text, &root, members, place.unwrap_or(0)));
+    let file = ConfigText::read(text, slot)?.ok_or_else(is_empty)?;
+    let (parent, index) = file.entry(slot)?;
+    let whole = file.root.sole(slot.parent)?.filter(|_| parent_too && parent.members.len() == 1);
+    Ok(match whole {
+        Some(index) => take_out(text, &file.root, index),
+        None => take_out(text, parent, index),
+    })
+}
+
+fn is_empty() -> EditFault {
+    EditFault::new(0, "the file is empty")
+}
+
+/// An object in a text.
+struct JsoncObject {
+    at: Range<usize>,
+    members: Vec<Member>,
+}
+
+impl JsoncObject {
+    fn read(text: &str, node: JsonNode<'_>) -> Result<JsoncObject, EditFault> {
+        let at = node.range();
+        match jsonc::members(text, node) {
+            Some(members) => Ok(JsoncObject { at, members }),
+            None => Err(EditFault::new(at.start, "expected an object")),
+        }
     }
-    Ok(take_out(text, &parent.value, siblings, index))
-}
 
-fn found<'n>(root: &'n JsoncNode, slot: &EntrySlot) -> Result<(&'n Member, usize), EditFault> {
-    let missing = || EditFault::new(root.start, format!("it has no `{}`", slot.name));
-    let parent = sole(root, slot.parent)?.ok_or_else(missing)?;
-    sole(&parent.value, &slot.name)?.ok_or_else(missing)?;
-    let members = members_of(&parent.value)?;
-    let index = members.iter().position(|member| member.key == slot.name).ok_or_else(missing)?;
-    Ok((parent, index))
-}
-
-fn members_of(node: &JsoncNode) -> Result<&[Member], EditFault> {
-    node.members().ok_or_else(|| EditFault::new(node.start, "expected an object"))
-}
-
-/// The member with this name. A duplicate name is an error, because readers disagree on which one
-/// counts.
-fn sole<'n>(object: &'n JsoncNode, key: &str) -> Result<Option<&'n Member>, EditFault> {
-    let mut named = members_of(object)?.iter().filter(|member| member.key == key);
-    let first = named.next();
-    match named.next() {
-        Some(second) => Err(EditFault::new(second.start, format!("duplicate key `{key}`"))),
-        None => Ok(first),
+    /// The member with this name. A duplicate name is an error, because readers disagree on which
+    /// one counts.
+    fn sole(&self, key: &str) -> Result<Option<usize>, EditFault> {
+        let mut named = (0..self.members.len()).filter(|index| self.members[*index].key == key);
+        let first = named.next();
+        match named.next().map(|second| self.members[second].start) {
+            Some(second) => Err(EditFault::new(second, format!("duplicate key `{key}`"))),
+            None => Ok(first),
+        }
     }
 }
 
-/// A text and its parsed content.
-struct Text<'t> {
+/// A text, its whole content, and the object in it that holds entries, if there is one.
+struct ConfigText<'t> {
     text: &'t str,
-    root: &'t JsoncNode,
+    root: JsoncObject,
+    parent: Option<JsoncObject>,
 }
 
-impl Text<'_> {
+impl<'t> ConfigText<'t> {
+    /// Parses a text; `None` if it contains only whitespace and comments.
+    fn read(text: &'t str, slot: &EntrySlot) -> Result<Option<ConfigText<'t>>, EditFault> {
+        let Some(document) = jsonc::parse(text)? else { return Ok(None) };
+        let root = JsoncObject::read(text, document.root())?;
+        let parent = root.sole(slot.parent)?.and_then(|_| document.root().get(slot.parent));
+        let parent = parent.map(|parent| JsoncObject::read(text, parent)).transpose()?;
+        Ok(Some(ConfigText { text, root, parent }))
+    }
+
+    /// The object that holds the entry, and the index of the entry in it.
+    fn entry(&self, slot: &EntrySlot) -> Result<(&JsoncObject, usize), EditFault> {
+        let missing = || EditFault::new(self.root.at.start, format!("it has no `{}`", slot.name));
+        let parent = self.parent.as_ref().ok_or_else(missing)?;
+        Ok((parent, parent.sole(&slot.name)?.ok_or_else(missing)?))
+    }
+
     /// Adds a member after the last one of an object.
-    fn behind(&self, object: &JsoncNode, last: &Member, key: &str, value: &Value) -> Vec<TextEdit> {
+    fn behind(
+        &self,
+        object: &JsoncObject,
+        last: &Member,
+        key: &str,
+        value: &Value,
+    ) -> Vec<TextEdit> {
         let layout = self.layout(object, Some(last));
         let indent = indentation(self.text, last.start);
         let member = member(key, value, &layout, indent);
@@ -129,11 +156,11 @@ impl Text<'_> {
     }
 
     /// Adds a member to an empty object.
-    fn alone(&self, object: &JsoncNode, key: &str, value: &Value) -> Vec<TextEdit> {
+    fn alone(&self, object: &JsoncObject, key: &str, value: &Value) -> Vec<TextEdit> {
         let layout = self.layout(object, None);
-        let (start, end) = (object.start + 1, object.end - 1);
+        let (start, end) = (object.at.start + 1, object.at.end - 1);
         let inside = &self.text[start..end];
-        let outer = indentation(self.text, object.start);
+        let outer = indentation(self.text, object.at.start);
         let comments = inside.trim_end();
         let inner = match &layout {
             Layout::Lines { unit, .. } => format!("{outer}{unit}"),
@@ -158,39 +185,39 @@ impl Text<'_> {
     }
 
     /// The layout of an object's members; an empty object follows the rest of the file.
-    fn layout(&self, object: &JsoncNode, last: Option<&Member>) -> Layout {
+    fn layout(&self, object: &JsoncObject, last: Option<&Member>) -> Layout {
         let text = self.text;
-        let root = self.root.members().unwrap_or_default();
+        let first = self.root.members.first();
         let in_one_line = match last {
             Some(last) => !is_first_in_line(text, last.start),
-            None => !text[self.root.start..self.root.end].contains('\n') && !root.is_empty(),
+            None => !text[self.root.at.clone()].contains('\n') && first.is_some(),
         };
         if in_one_line {
-            let model = last.or(root.first());
+            let model = last.or(first);
             let apart = model.is_some_and(|one| text[one.start..one.value.start].ends_with(' '));
             return Layout::Line { blank: if apart { " " } else { "" } };
         }
-        let step = |holder: &JsoncNode, member: &Member| {
-            let outer = indentation(text, holder.start);
+        let step = |holder: &JsoncObject, member: &Member| {
+            let outer = indentation(text, holder.at.start);
             let inner = indentation(text, member.start).strip_prefix(outer)?;
             let own_line = is_first_in_line(text, member.start);
             (own_line && !inner.is_empty()).then(|| inner.to_owned())
         };
         let unit = last.and_then(|last| step(object, last));
-        let unit = unit.or_else(|| root.first().and_then(|first| step(self.root, first)));
+        let unit = unit.or_else(|| first.and_then(|first| step(&self.root, first)));
         Layout::Lines { newline: newline(text), unit: unit.unwrap_or_else(|| "  ".to_owned()) }
     }
 }
 
 /// Removes a member with its comma and surrounding whitespace.
-fn take_out(text: &str, object: &JsoncNode, members: &[Member], index: usize) -> Vec<TextEdit> {
+fn take_out(text: &str, JsoncObject { at, members }: &JsoncObject, index: usize) -> Vec<TextEdit> {
     let member = &members[index];
-    let inside = object.start + 1;
+    let inside = at.start + 1;
     let blank = inside + before(&text[inside..member.start]).len();
     let end = member.comma.map_or(member.value.end, |comma| comma + 1);
     let is_blank = |start: usize, end: usize| text[start..end].trim().is_empty();
-    if members.len() == 1 && is_blank(inside, member.start) && is_blank(end, object.end - 1) {
-        return vec![TextEdit::remove(inside, object.end - 1)];
+    if members.len() == 1 && is_blank(inside, member.start) && is_blank(end, at.end - 1) {
+        return vec![TextEdit::remove(inside, at.end - 1)];
     }
     if let Some(next) = members.get(index + 1)
         && !text[blank..next.start].contains('\n')

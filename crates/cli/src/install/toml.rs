@@ -3,13 +3,15 @@
 use std::ops::Range;
 
 use serde_json::{Map, Value};
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{Document, Item};
 
 use super::edit::{EditFault, Edits, TextEdit, line_start, newline, next_line};
 use super::slot::EntrySlot;
 
 pub(super) fn value(text: &str) -> Result<Value, EditFault> {
-    Ok(of_table(parse(text)?.as_table()))
+    parse(text)?;
+    // Both readers take the same texts.
+    Ok(::toml::from_str(text).unwrap_or_default())
 }
 
 pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
@@ -124,31 +126,5 @@ fn spelled(value: &Value) -> String {
             format!("[{}]", items.iter().map(spelled).collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),
-    }
-}
-
-fn of_table(table: &dyn TableLike) -> Value {
-    let pairs = table.iter().map(|(key, item)| (key.to_owned(), of_item(item)));
-    Value::Object(pairs.collect::<Map<_, _>>())
-}
-
-fn of_item(item: &Item) -> Value {
-    match item {
-        Item::None => Value::Null,
-        Item::Value(value) => of_value(value),
-        Item::Table(table) => of_table(table),
-        Item::ArrayOfTables(tables) => tables.iter().map(|table| of_table(table)).collect(),
-    }
-}
-
-fn of_value(value: &toml_edit::Value) -> Value {
-    match value {
-        toml_edit::Value::String(text) => Value::from(text.value().as_str()),
-        toml_edit::Value::Integer(number) => Value::from(*number.value()),
-        toml_edit::Value::Float(number) => Value::from(number.value().to_string()),
-        toml_edit::Value::Boolean(flag) => Value::from(*flag.value()),
-        toml_edit::Value::Datetime(time) => Value::from(time.value().to_string()),
-        toml_edit::Value::Array(items) => items.iter().map(of_value).collect(),
-        toml_edit::Value::InlineTable(table) => of_table(table),
     }
 }

@@ -248,7 +248,7 @@ impl<S: ServerHandler> Endpoint<S> {
         if let Some(header) = head.headers.get_mut(VERSION)
             && wanted.as_ref().and_then(Value::as_str).is_some_and(|wanted| header == wanted)
         {
-            *header = axum::http::HeaderValue::from_static(revision.as_str());
+            *header = axum::http::HeaderValue::from_static(revision.name());
         }
         let principal = head.extensions.get::<Principal>().cloned();
         let response = self.work(head, asked, params, Era::Handshake).await?;
@@ -298,7 +298,7 @@ impl<S: ServerHandler> Endpoint<S> {
         if asked.method != "tools/call"
             || !(takes.contains("application/json") && takes.contains(reply::EVENTS))
             || !says(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"))
-            || says(VERSION).is_some_and(|version| version != revision.as_str())
+            || says(VERSION).is_some_and(|version| version != revision.name())
         {
             return None;
         }

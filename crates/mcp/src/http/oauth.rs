@@ -166,21 +166,12 @@ impl ResourceServer {
         {
             return Ok(Arc::clone(keys));
         }
-        let fetched = self.fetched().await;
-        match (fetched, &kept.keys) {
-            (Ok(keys), _) => {
-                let keys = Arc::new(keys);
-                *kept = CachedKeys { keys: Some(Arc::clone(&keys)), asked: Some(Instant::now()) };
-                Ok(keys)
-            }
-            // Tokens stay valid while their issuer is unreachable.
-            (Err(_), Some(keys)) => {
-                let keys = Arc::clone(keys);
-                kept.asked = Some(Instant::now());
-                Ok(keys)
-            }
-            (Err(error), None) => Err(error),
-        }
+        let fetched = self.fetched().await.map(Arc::new);
+        kept.asked = Some(Instant::now());
+        // Tokens stay valid while their issuer is unreachable.
+        let keys = fetched.or_else(|error| kept.keys.clone().ok_or(error))?;
+        kept.keys = Some(Arc::clone(&keys));
+        Ok(keys)
     }
 
     async fn fetched(&self) -> Result<Keys, OAuthError> {

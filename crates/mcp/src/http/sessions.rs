@@ -170,7 +170,7 @@ impl HttpSession {
         let answered = match &message {
             JsonRpcMessage::Response(response) => {
                 if let ServerResult::InitializeResult(result) = &response.result
-                    && let Some(revision) = Revision::parse(result.protocol_version.as_str())
+                    && let Some(revision) = Revision::named(result.protocol_version.as_str())
                 {
                     // A session has exactly one handshake.
                     let _ = self.revision.set(revision);

@@ -126,10 +126,10 @@ impl Framing {
                 Err(RpcError::invalid_request("initialize must not be in a batch"))
             }
             "initialize" => self.initialize(request, params),
-            "ping" if !alone => Ok(self.reply(request.id, &RpcResult::Fixed("{}"), batch)),
+            "ping" if !alone => Ok(self.reply(request.id, &RpcResult::Json("{}".into()), batch)),
             "shutdown" => {
                 self.settle();
-                let _ = self.reply(request.id, &RpcResult::Fixed("null"), batch);
+                let _ = self.reply(request.id, &RpcResult::Json("null".into()), batch);
                 Ok(OVER)
             }
             _ if alone || method == DISCOVER => {
@@ -238,7 +238,7 @@ impl Framing {
         if self.inbox.blocking_send(message).is_ok() { MORE } else { OVER }
     }
 
-    fn reply(&mut self, id: Id<'_>, reply: &RpcResult<'_>, batch: InBatch<'_>) -> Verdict {
+    fn reply(&mut self, id: Id<'_>, reply: &RpcResult, batch: InBatch<'_>) -> Verdict {
         let mut text = Vec::new();
         answer::reply(&mut text, id, reply);
         self.answer(text, RequestOutcome::Ok, batch)

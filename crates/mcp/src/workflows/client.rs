@@ -97,7 +97,7 @@ impl<'c> McpClient<'c> {
     /// Whether the client reads structured content and resource links.
     pub(super) fn reads_structure(self) -> bool {
         if let McpClient::AtOnce(client) = self {
-            return client.revision.as_str() >= ProtocolVersion::V_2025_06_18.as_str();
+            return client.revision >= Revision::V20250618;
         }
         let Some(context) = self.context() else { return false };
         let known = context.peer.peer_info().map(|info| info.protocol_version.clone());
@@ -192,7 +192,7 @@ impl WorkflowServer {
                 result.result_type = None;
                 let mut text = Vec::new();
                 let result = serde_json::to_string(&result).ok()?;
-                answer::reply(&mut text, id, &RpcResult::Made(result));
+                answer::reply(&mut text, id, &RpcResult::Json(result.into()));
                 Some(text)
             }
             _ => None,

@@ -19,59 +19,61 @@ use crate::lock::lock;
 /// Subscribed resources, by session and URI.
 pub(super) type Subscriptions = Mutex<HashMap<(String, String), AbortHandle>>;
 
-/// A subscribed resource, with a hash of its last known content.
+/// A subscribed resource or the list of prompts, with a hash of its last known content.
 struct Watched {
-    uri: String,
-    last: u64,
-}
-
-impl Watched {
-    async fn new(server: &WorkflowServer, uri: String) -> Watched {
-        let last = said(server, &uri).await;
-        Watched { uri, last }
-    }
-
-    /// Whether the content has changed since the last check.
-    async fn changed(&mut self, server: &WorkflowServer) -> bool {
-        let now = said(server, &self.uri).await;
-        std::mem::replace(&mut self.last, now) != now
-    }
-}
-
-/// The last known list of prompts.
-struct Listed {
+    /// `None` for the list of prompts.
+    uri: Option<String>,
+    /// Which files the library had at the last check.
     stamp: u64,
     last: u64,
 }
 
-impl Listed {
-    async fn new(server: &WorkflowServer) -> Listed {
-        Listed { stamp: server.operations().stamp(), last: listed(server).await }
+impl Watched {
+    async fn new(server: &WorkflowServer, uri: Option<String>) -> Watched {
+        let stamp = server.operations().stamp();
+        let last = said(server, uri.as_deref()).await;
+        Watched { uri, stamp, last }
     }
 
-    /// Whether the list has changed. It is rebuilt only when a file has been added or removed.
+    /// Whether the content has changed since the last check. The list of prompts is rebuilt only
+    /// when a file has been added or removed.
     async fn changed(&mut self, server: &WorkflowServer) -> bool {
-        let stamp = server.operations().stamp();
-        if std::mem::replace(&mut self.stamp, stamp) == stamp {
-            return false;
+        if self.uri.is_none() {
+            let stamp = server.operations().stamp();
+            if std::mem::replace(&mut self.stamp, stamp) == stamp {
+                return false;
+            }
         }
-        let now = listed(server).await;
+        let now = said(server, self.uri.as_deref()).await;
         std::mem::replace(&mut self.last, now) != now
+    }
+
+    /// Notifies a client in a session whenever the content changes.
+    async fn tell(mut self, server: WorkflowServer, peer: Peer<RoleServer>) {
+        while !peer.is_transport_closed() {
+            tokio::time::sleep(limits::WATCH_EVERY).await;
+            if self.changed(&server).await {
+                // If the notification fails, the client is gone, which is detected above.
+                let _ = match self.uri.clone().map(ResourceUpdatedNotificationParam::new) {
+                    Some(note) => peer.notify_resource_updated(note).await,
+                    None => peer.notify_prompt_list_changed().await,
+                };
+            }
+        }
     }
 }
 
-/// A hash of a resource's content; one that cannot be read counts as empty.
-async fn said(server: &WorkflowServer, uri: &str) -> u64 {
+/// A hash of what is watched; a resource that cannot be read counts as empty.
+async fn said(server: &WorkflowServer, uri: Option<&str>) -> u64 {
+    let Some(uri) = uri else {
+        return hashed(&json!(prompts::list(server.operations()).await).to_string());
+    };
     let read = resources::read(server.operations(), server.style(), uri).await;
     let text = match read {
         Some(Ok(contents)) => json!(contents).to_string(),
         Some(Err(_)) | None => String::new(),
     };
     hashed(&text)
-}
-
-async fn listed(server: &WorkflowServer) -> u64 {
-    hashed(&json!(prompts::list(server.operations()).await).to_string())
 }
 
 fn hashed(text: &str) -> u64 {
@@ -87,18 +89,8 @@ impl WorkflowServer {
             let data = json!({"uri": uri});
             return Err(ErrorData::resource_not_found("Resource not found", Some(data)));
         }
-        let mut watched = Watched::new(self, uri.clone()).await;
-        let (server, peer) = (self.clone(), context.peer.clone());
-        let watching = tokio::spawn(async move {
-            while !peer.is_transport_closed() {
-                tokio::time::sleep(limits::WATCH_EVERY).await;
-                if watched.changed(&server).await {
-                    let note = ResourceUpdatedNotificationParam::new(watched.uri.clone());
-                    // If the notification fails, the client is gone, which is detected below.
-                    let _ = peer.notify_resource_updated(note).await;
-                }
-            }
-        });
+        let watched = Watched::new(self, Some(uri.clone())).await;
+        let watching = tokio::spawn(watched.tell(self.clone(), context.peer.clone()));
         let mut all = lock(&self.shared.subscriptions);
         all.retain(|_, watching| !watching.is_finished());
         if all.len() >= limits::WATCHED {
@@ -125,41 +117,30 @@ impl WorkflowServer {
 
     /// Notifies a client in a session when the list of prompts changes.
     pub(super) async fn tell_prompts(self, peer: Peer<RoleServer>) {
-        let mut listed = Listed::new(&self).await;
-        while !peer.is_transport_closed() {
-            tokio::time::sleep(limits::WATCH_EVERY).await;
-            if listed.changed(&self).await {
-                // If the notification fails, the client is gone, which is detected below.
-                let _ = peer.notify_prompt_list_changed().await;
-            }
-        }
+        Watched::new(&self, None).await.tell(self, peer).await;
     }
 
     /// Sends a listener the notifications it subscribed to, until it leaves.
     pub(super) async fn tell_listener(&self, context: SubscriptionContext) {
         let mut ended = self.shared.ended.subscribe();
         let accepted = context.accepted().clone();
+        let uris = accepted.resource_subscriptions.into_iter().flatten().map(Some);
+        let prompts = accepted.prompts_list_changed.filter(|wanted| *wanted).map(|_| None);
         let mut watched = Vec::new();
-        for uri in accepted.resource_subscriptions.into_iter().flatten() {
+        for uri in uris.chain(prompts) {
             watched.push(Watched::new(self, uri).await);
         }
-        let mut listed = match accepted.prompts_list_changed {
-            Some(true) => Some(Listed::new(self).await),
-            _ => None,
-        };
         // The subscription was acknowledged before the first check, so a change in between would go
         // unnoticed: everything is reported as changed once.
         let mut is_first = true;
         loop {
             for one in &mut watched {
                 if is_first || one.changed(self).await {
-                    let _ = context.sink().notify_resource_updated(one.uri.clone()).await;
+                    let _ = match one.uri.clone() {
+                        Some(uri) => context.sink().notify_resource_updated(uri).await,
+                        None => context.sink().notify_prompt_list_changed().await,
+                    };
                 }
-            }
-            if let Some(listed) = &mut listed
-                && (is_first || listed.changed(self).await)
-            {
-                let _ = context.sink().notify_prompt_list_changed().await;
             }
             is_first = false;
             tokio::select! {

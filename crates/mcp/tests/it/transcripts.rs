@@ -72,7 +72,7 @@ fn options(heading: &str) -> SessionOptions {
         false => Surface::Workflowlookup,
     };
     let protocol = heading.split_once("--protocol ").map(|(_, date)| &date[..10]);
-    SessionOptions { surface, protocol: protocol.and_then(Revision::parse) }
+    SessionOptions { surface, protocol: protocol.and_then(Revision::named) }
 }
 
 /// The transcript of a conversation, with all lines in the order in which they appeared.

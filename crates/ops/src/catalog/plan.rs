@@ -87,7 +87,7 @@ impl import::Request {
     /// Derives the id from the vendor, or else from a title or the host.
     fn id(&self, api: &Api) -> Result<CatalogId> {
         let host = api.servers().into_iter().find_map(|server| {
-            let url = url::Url::parse(&server.url).ok()?;
+            let url = url::Url::parse(&server).ok()?;
             url.host_str().map(str::to_owned)
         });
         let said = [self.vendor.clone(), self.catalog_title.clone(), api.title(), host];

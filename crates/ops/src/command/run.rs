@@ -8,7 +8,7 @@ use milepost_catalog::pagination::{self, NextPage, PageResponse, PageStep, PageW
 use milepost_catalog::request::{self, Arguments};
 use milepost_model::secret::Mask;
 use milepost_model::wording::Worded;
-use milepost_outbound::{ApiResponse, Outgoing, Retry, SendOptions};
+use milepost_outbound::{ApiResponse, CallRetry, Outgoing, SendOptions};
 use milepost_store::catalogs::ProfileName;
 
 use super::answer::{self, AnswerBody};
@@ -387,7 +387,7 @@ impl<'a> CommandCall<'a> {
 
     async fn send(&self, request: &Outgoing, timeout: Duration) -> Result<ApiResponse> {
         let sending = SendOptions { timeout, ..SendOptions::default() };
-        let (command, retry) = (self.command(), Retry::of(self.command().may_repeat));
+        let (command, retry) = (self.command(), CallRetry::of(self.command().may_repeat));
         let called = self.draft.sender.send(command, request, sending, &retry).await;
         called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
     }

@@ -26,8 +26,8 @@ use milepost_model::id::RunId;
 use milepost_model::secret::{Mask, Secret};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
-    ApiResponse, CallError, HttpAttemptOutcome as Tried, Outgoing, Oversize, RequestPermit,
-    Response, Retry, SendFault, SendOptions as Transfer,
+    ApiResponse, CallError, CallRetry, Outgoing, Oversize, RequestPermit, Response, SendFault,
+    SendOptions as Transfer,
 };
 use milepost_store::SealedInputs;
 use milepost_store::catalogs::Idempotency;
@@ -207,7 +207,7 @@ impl CatalogSender {
             attempt: sending.attempt,
             ..Transfer::default()
         };
-        let called = sender.send(command, &request, transfer, &Retry::never()).await;
+        let called = sender.send(command, &request, transfer, &CallRetry::never()).await;
         Ok(match called {
             Ok(called) => match self.answered(&built, &called) {
                 Ok(outcome) => told_by(command, outcome),
@@ -638,12 +638,7 @@ fn failed(problem: &Problem, trouble: FailureKind, unsent: bool) -> AttemptOutco
 }
 
 fn asked_pause(response: &Response) -> Option<u64> {
-    match Tried::of(&Ok(response.clone())) {
-        Tried::Answered { retry_after, .. } => {
-            retry_after.map(|asked| u64::try_from(asked.as_millis()).unwrap_or(u64::MAX))
-        }
-        Tried::Failed { .. } => None,
-    }
+    response.retry_after().map(|asked| u64::try_from(asked.as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

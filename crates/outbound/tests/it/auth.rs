@@ -9,7 +9,7 @@ use milepost_outbound::{
     ApiCall, ApiClient, ApiResponse, AuthError, Authenticator, CallError, ClientCredential,
 };
 use milepost_outbound::{
-    ClientStyle, Credential, CredentialValue, Outgoing, Retry, SecretSourceError, SendOptions,
+    CallRetry, ClientStyle, Credential, CredentialValue, Outgoing, SecretSourceError, SendOptions,
 };
 
 use crate::server::{Server, ok};
@@ -69,9 +69,8 @@ async fn call(
     let call = ApiCall {
         request,
         security: ways,
-        retry: &Retry::never(),
+        retry: &CallRetry::never(),
         sending: SendOptions::default(),
-        watch: &|_| {},
     };
     api.call(call).await
 }
@@ -184,8 +183,8 @@ async fn credentials_are_bound_to_the_origin_of_the_base_url() {
     let api =
         ApiClient { client: client(&[&home, &other]), auth: auth(&home, &[("bearer", key("k"))]) };
     let go = async |request: &Outgoing, ways: &[SecurityRequirement]| {
-        let (retry, sending) = (Retry::never(), SendOptions::default());
-        api.call(ApiCall { request, security: ways, retry: &retry, sending, watch: &|_| {} }).await
+        let (retry, sending) = (CallRetry::never(), SendOptions::default());
+        api.call(ApiCall { request, security: ways, retry: &retry, sending }).await
     };
     let request = Outgoing::get(other.url("/"));
     let error = go(&request, &[way(&["bearer"])]).await.expect_err("another origin");

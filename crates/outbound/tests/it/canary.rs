@@ -1,7 +1,6 @@
 //! Searches everything the client prints for a known secret, for every possible fault.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use milepost_catalog::command::{Location, SecurityRequirement, SecurityScheme};
@@ -10,7 +9,7 @@ use milepost_model::secret::{Mask, Secret};
 use milepost_outbound::{
     ApiCall, ApiClient, Authenticator, ClientCredential, ClientStyle, Credential, CredentialValue,
 };
-use milepost_outbound::{Outgoing, Retry, SendOptions, masked};
+use milepost_outbound::{CallRetry, Outgoing, SendOptions, masked};
 use url::Url;
 
 use crate::server::{Received, Reply, Server, answer, gzipped_zeros, ok, redirect};
@@ -108,16 +107,14 @@ async fn one(server: &Server, scheme: SecurityScheme, credential: Credential, wh
     check(what, &format!("{request:?}"));
     let shown = masked(&request, &mask);
     check(what, &format!("{} {:?}", shown.url, shown.headers));
-    let told = Mutex::new(Vec::new());
     let timeout = Duration::from_millis(250);
     let sending = SendOptions { timeout, mask, body_bytes: 1 << 18, ..SendOptions::default() };
     check(what, &format!("{sending:?}"));
     let call = ApiCall {
         request: &request,
         security: &[SecurityRequirement { schemes: vec![("s".to_owned(), vec![])] }],
-        retry: &Retry::never(),
+        retry: &CallRetry::never(),
         sending,
-        watch: &|attempt| told.lock().expect("is whole").push(format!("{attempt:?}")),
     };
     match api.call(call).await {
         Ok(called) => {
@@ -127,7 +124,6 @@ async fn one(server: &Server, scheme: SecurityScheme, credential: Credential, wh
         }
         Err(error) => check(what, &chain(&error)),
     }
-    check(what, &told.into_inner().expect("is whole").join(" "));
 }
 
 /// Everything that can be printed about an error.

@@ -8,7 +8,9 @@ use milepost_model::id::CatalogId;
 use milepost_outbound::{
     ApiCall, ApiClient, ApiResponse, AuthError, Authenticator, CallError, Client, ClientCredential,
 };
-use milepost_outbound::{ClientStyle, Credential, CredentialValue, Outgoing, Retry, SendOptions};
+use milepost_outbound::{
+    CallRetry, ClientStyle, Credential, CredentialValue, Outgoing, SendOptions,
+};
 use serde_json::{Value, json as value};
 use url::Url;
 
@@ -87,9 +89,8 @@ async fn scoped(
     let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
     let security = [SecurityRequirement { schemes: vec![("login".to_owned(), scopes)] }];
     let request = Outgoing { method: "POST".to_owned(), ..Outgoing::get(server.url("/orders")) };
-    let (retry, sending) = (Retry::never(), SendOptions::default());
-    let call =
-        ApiCall { request: &request, security: &security, retry: &retry, sending, watch: &|_| {} };
+    let (retry, sending) = (CallRetry::never(), SendOptions::default());
+    let call = ApiCall { request: &request, security: &security, retry: &retry, sending };
     api.call(call).await
 }
 

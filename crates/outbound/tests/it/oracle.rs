@@ -2,10 +2,10 @@
 //! specifications.
 
 use bytes::Bytes;
-use milepost_catalog::request::{Payload, Piece, Request, build, header_bytes};
+use milepost_catalog::request::{Payload, Piece, Request, header_bytes};
 use milepost_outbound::{Outgoing, SendOptions};
 
-use crate::cases::{self, Case, Expected};
+use crate::cases::{self, Case, Expected, build};
 use crate::client;
 use crate::server::{Received, Server, ok};
 

@@ -8,7 +8,9 @@ use milepost_model::id::CatalogId;
 use milepost_outbound::{
     ApiCall, ApiClient, Authenticator, Credential, Delivery, Outgoing, RedirectRefusal, SendFault,
 };
-use milepost_outbound::{ApiResponse, CallError, Retry, SendOptions, UnfollowedRedirect, limits};
+use milepost_outbound::{
+    ApiResponse, CallError, CallRetry, SendOptions, UnfollowedRedirect, limits,
+};
 
 use crate::server::{Server, answer, ok, redirect};
 use crate::{Kept, client, send, text};
@@ -89,9 +91,8 @@ async fn call(api: &ApiClient, server: &Server) -> Result<ApiResponse, CallError
     let call = ApiCall {
         request: &request,
         security: &security,
-        retry: &Retry::never(),
+        retry: &CallRetry::never(),
         sending: SendOptions::default(),
-        watch: &|_| {},
     };
     api.call(call).await
 }

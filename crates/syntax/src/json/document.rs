@@ -184,6 +184,18 @@ impl<'d> JsonNode<'d> {
         self.keys().map(move |at| (tape.string(text, at), JsonNode { at: at + 1, ..self }))
     }
 
+    /// All entries of a map as written, repeated keys included: the position of the key, the key
+    /// and the value.
+    pub fn written_entries(
+        self,
+    ) -> impl Iterator<Item = (Range<usize>, Cow<'d, str>, JsonNode<'d>)> {
+        let JsonDocument { text, tape } = self.document;
+        self.all_keys().map(move |at| {
+            let key = JsonNode { at, ..self };
+            (key.range(), tape.string(text, at), JsonNode { at: at + 1, ..self })
+        })
+    }
+
     /// The items of a list. Empty if this is not a list.
     pub fn items(self) -> impl Iterator<Item = JsonNode<'d>> {
         let slots = &self.document.tape.slots;
