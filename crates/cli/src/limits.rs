@@ -64,11 +64,6 @@ pub(crate) const OTLP_ANSWER_BYTES: usize = 64 << 10;
 
 // Servers.
 
-/// Worker threads of a server; there are several so that a call waiting for the disk does not block
-/// others.
-pub(crate) const SERVER_WORKERS: usize = 4;
-/// How often a server without runs checks for new ones.
-pub(crate) const TEND_EVERY: Duration = Duration::from_secs(2);
 /// Approximate bytes per token of English text and JSON.
 pub(crate) const BYTES_A_TOKEN: usize = 4;
 /// Bytes of a file with an issuer's keys.

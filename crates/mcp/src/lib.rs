@@ -12,6 +12,7 @@ pub mod http;
 pub mod limits;
 mod lock;
 pub mod message;
+mod orphans;
 mod pipe;
 mod request;
 pub mod rpc_error;
@@ -30,5 +31,5 @@ pub use runtime::LazyRuntime;
 #[cfg(unix)]
 pub use signals::UntilStopped;
 pub use signals::{raw_stdout, stdin_until_signal};
-pub use stdio::{Contracts, ServeError, serve_stdio};
+pub use stdio::{Contracts, ServeError, serve_process, serve_stdio};
 pub use version::{Revision, SessionOptions, Surface};

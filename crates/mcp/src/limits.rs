@@ -105,6 +105,11 @@ pub(crate) const TASK_PAGE: usize = 50;
 pub(crate) const ISSUES_CHARS: usize = 2_000;
 /// Guides that are listed as prompts.
 pub(crate) const PROMPT_GUIDES: usize = 50;
+/// Worker threads of a server; there are several so that a call waiting for the disk does not block
+/// others.
+pub(crate) const WORKERS: usize = 4;
+/// How often a server without runs checks for new ones.
+pub(crate) const TEND_EVERY: Duration = Duration::from_secs(2);
 /// How often subscribed resources are checked for changes.
 pub(crate) const WATCH_EVERY: Duration = Duration::from_secs(1);
 /// How long an HTTP message that overtook another one waits for it: a notification for the request

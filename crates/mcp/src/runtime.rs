@@ -6,26 +6,22 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::{Builder, Runtime};
 
+use crate::limits;
+
 /// One runtime for a whole process. Clones share it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LazyRuntime {
-    workers: usize,
     started: Arc<OnceLock<Runtime>>,
 }
 
 impl LazyRuntime {
-    /// Creates a runtime that will have this many worker threads, without starting it.
-    pub fn new(workers: usize) -> LazyRuntime {
-        LazyRuntime { workers, started: Arc::default() }
-    }
-
     /// Returns the runtime, starting it if necessary.
     pub fn get(&self) -> io::Result<&Runtime> {
         if let Some(started) = self.started.get() {
             return Ok(started);
         }
         let built =
-            Builder::new_multi_thread().worker_threads(self.workers).enable_all().build()?;
+            Builder::new_multi_thread().worker_threads(limits::WORKERS).enable_all().build()?;
         // If two threads start it at once, one wins and the other's runtime is dropped.
         Ok(self.started.get_or_init(|| built))
     }

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::frame::{self, Frame, Framer};
 use crate::guide::Contract;
 use crate::limits;
+use crate::orphans::OrphanThread;
 use crate::pipe;
 use crate::rpc_error::{self, RpcError};
 use crate::runtime::LazyRuntime;
@@ -111,6 +112,31 @@ pub fn serve_stdio(
     mut log: impl Write,
 ) -> Result<(), ServeError> {
     let outcome = serve(tables, options, stdin, stdout, &mut log);
+    logged(outcome, &mut log)
+}
+
+/// Serves the only client of a process, as [`serve_stdio`] does, from both contracts of a server.
+/// Meanwhile it continues orphaned runs; at the end it releases the runs of the process.
+pub fn serve_process(
+    server: &WorkflowServer,
+    options: SessionOptions,
+    stdin: impl Read,
+    stdout: impl Write + Send,
+    mut log: impl Write,
+) -> Result<(), ServeError> {
+    let runtime = LazyRuntime::default();
+    let orphans = OrphanThread::start(server.clone(), runtime.clone());
+    let orphans = logged(orphans.map_err(ServeError::Threads), &mut log)?;
+    let tables = Contracts::both(server, runtime.clone());
+    let outcome = serve_stdio(&tables, options, stdin, stdout, log);
+    orphans.stop();
+    if let Some(runtime) = runtime.started() {
+        runtime.block_on(server.operations().finish_runs());
+    }
+    outcome
+}
+
+fn logged<T>(outcome: Result<T, ServeError>, log: &mut impl Write) -> Result<T, ServeError> {
     if let Err(error) = &outcome {
         // If the log is gone too, there is nobody left to tell.
         let _ = writeln!(log, "error: {error}");

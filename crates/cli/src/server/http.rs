@@ -33,8 +33,8 @@ const PORT: u16 = 6453;
 pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CliResult {
     let options = stdio::options(&args.shown)?;
     let address = address(args)?;
-    let threads = LazyRuntime::new(limits::SERVER_WORKERS);
-    let runtime = threads.get().map_err(|error| stdio::no_threads(&error))?;
+    let threads = LazyRuntime::default();
+    let runtime = threads.get().map_err(|error| no_threads(&error))?;
     let style = stdio::style(&args.shown, options.surface);
     let server = stdio::server(style)?;
     let proof = proof(args)?;
@@ -72,6 +72,11 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CliResult {
         }
         Ok(Exit::DONE)
     })
+}
+
+fn no_threads(error: &io::Error) -> Problem {
+    let message = format!("cannot start the server's threads: {error}");
+    Problem::new(Code::Internal, message, "check this user's thread limit")
 }
 
 /// What clients authenticate with.

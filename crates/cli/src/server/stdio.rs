@@ -1,13 +1,10 @@
 //! `milepost mcp`: the server for agents over standard input and output.
 
 use std::io;
-use std::sync::mpsc;
-use std::thread;
 
 use milepost_mcp::workflows::{ErrorStyle, ToolNaming, ToolStyle, WorkflowServer};
 use milepost_mcp::{
-    Contracts, LazyRuntime, Revision, SessionOptions, Surface, raw_stdout, serve_stdio,
-    stdin_until_signal,
+    Revision, SessionOptions, Surface, raw_stdout, serve_process, stdin_until_signal,
 };
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Profile;
@@ -37,14 +34,7 @@ pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CliResult {
         Problem::new(Code::StorageFailed, message, "start the server with standard output open")
     })?;
     let server = server(style(shown, options.surface))?;
-    let runtime = LazyRuntime::new(limits::SERVER_WORKERS);
-    let orphans = OrphanThread::start(server.clone(), runtime.clone())?;
-    let tables = Contracts::both(&server, runtime.clone());
-    let outcome = serve_stdio(&tables, options, stdin, stdout, io::stderr());
-    orphans.stop();
-    if let Some(runtime) = runtime.started() {
-        runtime.block_on(server.operations().finish_runs());
-    }
+    let outcome = serve_process(&server, options, stdin, stdout, io::stderr());
     // The error was already printed to standard error.
     Ok(if outcome.is_ok() { Exit::DONE } else { Exit::FAILED })
 }
@@ -72,11 +62,6 @@ fn budget(args: &McpArgs, terminal: &mut Terminal) -> CliResult {
         terminal.table(&["tool", "bytes"], rows.map(|(name, size)| vec![name, size.to_string()]));
         terminal.line(format!("{total} bytes, about {} tokens", total / limits::BYTES_A_TOKEN));
     })
-}
-
-pub(crate) fn no_threads(error: &io::Error) -> Problem {
-    let message = format!("cannot start the server's threads: {error}");
-    Problem::new(Code::Internal, message, "check this user's thread limit")
 }
 
 pub(crate) fn options(shown: &McpSurfaceArgs) -> CliResult<SessionOptions> {
@@ -111,41 +96,6 @@ pub(crate) fn style(shown: &McpSurfaceArgs, surface: Surface) -> ToolStyle {
             None if shown.tool_names == McpNames::Dotted => ErrorStyle::JsonRpc,
             Some(McpErrors::Result) | None => ErrorStyle::Result,
         },
-    }
-}
-
-/// A thread beside the server that continues orphaned runs, using the same operations. Nothing is
-/// opened until there are runs.
-struct OrphanThread {
-    /// Dropped when the server stops.
-    open: mpsc::Sender<()>,
-    thread: thread::JoinHandle<()>,
-}
-
-impl OrphanThread {
-    fn start(server: WorkflowServer, runtime: LazyRuntime) -> CliResult<OrphanThread> {
-        let (open, closed) = mpsc::channel();
-        let thread = thread::Builder::new().name("orphaned-runs".to_owned()).spawn(move || {
-            while !server.operations().has_runs() {
-                if closed.recv_timeout(limits::TEND_EVERY) != Err(mpsc::RecvTimeoutError::Timeout) {
-                    return;
-                }
-            }
-            if let Ok(runtime) = runtime.get() {
-                let task = runtime.spawn(async move { server.operations().tend_runs().await });
-                // Nothing is ever sent: `recv` returns when the sender is dropped.
-                let _ = closed.recv();
-                task.abort();
-            }
-        });
-        Ok(OrphanThread { open, thread: thread.map_err(|error| no_threads(&error))? })
-    }
-
-    /// Stops acquiring runs.
-    fn stop(self) {
-        drop(self.open);
-        // A panic ends the thread as well.
-        drop(self.thread.join());
     }
 }
 

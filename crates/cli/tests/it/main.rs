@@ -8,6 +8,8 @@ mod client;
 mod command;
 mod commands;
 mod config;
+#[path = "../../../mcp/tests/it/conversation.rs"]
+mod conversation;
 mod corpus;
 mod crash;
 mod demo;
@@ -56,6 +58,8 @@ mod status;
 #[cfg(unix)]
 mod stopped;
 mod storage;
+#[path = "../../../mcp/tests/it/tool_client.rs"]
+mod tool_client;
 mod validate;
 mod validation;
 mod walks;

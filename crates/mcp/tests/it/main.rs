@@ -1,11 +1,19 @@
 //! The edge from the outside: bytes in, bytes out, with a small contract behind it.
 
+mod agent;
 mod bytes;
+mod client;
+mod conversation;
 mod flow;
 mod http;
+mod place;
 mod properties;
+#[path = "../../../cli/tests/it/server.rs"]
+#[expect(dead_code, reason = "the tests of the binary ask more of it")]
+mod server;
 #[cfg(unix)]
 mod signals;
+mod tool_client;
 mod transcripts;
 
 use std::io::{self, Read};

@@ -20,13 +20,14 @@ const RUNS_MAX: usize = 50;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Nobody answers the question of this workflow, but it still continues with its secret. Its
-/// timeout is long enough that the process releases the run in the meantime and has to acquire it
-/// again.
+/// timeout is long enough that the process releases the run in the meantime, which it does with
+/// runs that wait for more than a second and a half, looks for orphaned runs at least once, and has
+/// to acquire it again.
 const HUSH: &str = "workflow: hush
 inputs: {key: {type: string, secret: true}}
 steps:
   - id: ok
-    approve: {message: Go on?, expires: 62s}
+    approve: {message: Go on?, expires: 5s}
     on_error: continue
   - id: make
     depends_on: [ok]

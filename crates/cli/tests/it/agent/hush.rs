@@ -119,20 +119,6 @@ fn a_secret_cannot_be_submitted_later_either() {
     nowhere(&place, agent);
 }
 
-/// A draft cannot turn an input that was given openly into a secret.
-#[test]
-fn an_open_input_does_not_become_a_secret() {
-    let place = Place::new();
-    let mut agent = agent(&place);
-    let arguments = json!({"goal": "Be quiet", "inputs": {"key": "open"}});
-    let run = made(&mut agent, "workflow_author_and_run", &arguments);
-    agent.call("workflow_status", &json!({"run_id": run, "wait_s": 20}));
-    let draft = json!({"run_id": run, "step_id": "draft", "output": {"manifest": HUSH}});
-    let refused = agent.call("workflow_submit", &draft);
-    assert_eq!(refused["accepted"], false, "{refused}");
-    assert!(refused["issues"][0]["message"].as_str().expect("words").contains("`key`"));
-}
-
 #[test]
 fn a_run_keeps_a_secret_in_memory() {
     let place = Place::new();

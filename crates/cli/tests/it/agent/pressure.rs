@@ -3,14 +3,21 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::Place;
 
-/// The number of calls written before anything is read.
-const CALLS: usize = 60_000;
+/// The number of calls written before anything is read. A server that buffered their answers would
+/// use twice the memory it may.
+const CALLS: usize = 20_000;
+/// How often a server is looked at, and how many times in a row it must look the same to count as
+/// stopped.
+const LOOK: Duration = Duration::from_millis(200);
+const LOOKS: usize = 10;
 /// How much additional memory the server may use for them, in kilobytes. Its outbox and the calls
 /// in flight are a small part of this; the rest is normal working memory.
 const MORE_KB: u64 = 48 << 10;
@@ -67,8 +74,8 @@ fn the_server_stops_reading_from_a_client_that_does_not_read() {
         // Waits until the server has stopped reading.
         let until = Instant::now() + Duration::from_mins(2);
         let (mut most, mut last, mut same) = (0, 0, 0);
-        while same < 10 && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(200));
+        while same < LOOKS && Instant::now() < until {
+            std::thread::sleep(LOOK);
             let now = resident_kb(child.id());
             same = if now.abs_diff(last) < 64 { same + 1 } else { 0 };
             (most, last) = (most.max(now), now);
@@ -97,11 +104,23 @@ fn the_server_stops_reading_from_a_client_that_does_not_read() {
 fn a_server_with_an_unread_outbox_ends_on_a_signal() {
     let place = Place::new();
     let (mut child, mut input, output) = connect(&place);
+    let written = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&written);
     let writer = std::thread::spawn(move || {
-        let flood = (1..).try_for_each(|id| input.write_all(call(id).as_bytes()));
+        let flood = (1..).try_for_each(|id| {
+            count.store(id, Ordering::Relaxed);
+            input.write_all(call(id).as_bytes())
+        });
         assert!(flood.is_err(), "it ends with the server");
     });
-    std::thread::sleep(Duration::from_secs(2));
+    // Waits until the server has stopped reading.
+    let (mut last, mut same) = (0, 0);
+    while same < LOOKS {
+        std::thread::sleep(LOOK);
+        let now = written.load(Ordering::Relaxed);
+        same = if now == last { same + 1 } else { 0 };
+        last = now;
+    }
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("fits"));
     let pid = pid.expect("is a process");
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("is told");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ASKS, client};
+use super::client;
 use crate::Place;
 use crate::client::Client;
 
@@ -33,56 +33,4 @@ fn a_client_of_today_needs_no_handshake() {
     let result = ask(&mut client, "tools/call", call, &json!({}));
     assert!(result["structuredContent"]["workflows"].is_array(), "{result}");
     assert_eq!(client.close().code, Some(0));
-}
-
-#[test]
-fn a_question_is_an_unfinished_answer() {
-    let place = Place::with(&[("asks.yaml", ASKS)]);
-    place.run(["workflow", "save", "asks.yaml"]).ends(0);
-    let mut client = client(&place, &[]);
-    let can = json!({"elicitation": {"form": {}}});
-    let mut call = json!({"name": "workflow_delete", "arguments": {"workflow_id": "asks"}});
-    let asked = ask(&mut client, "tools/call", call.clone(), &can);
-    assert_eq!(asked["resultType"], "input_required", "{asked}");
-    let requests = asked["inputRequests"].as_object().expect("requests");
-    let (key, request) = requests.iter().next().expect("one");
-    assert_eq!(request["method"], "elicitation/create");
-    call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
-    call["requestState"] = asked["requestState"].clone();
-    let done = ask(&mut client, "tools/call", call.clone(), &can);
-    assert_ne!(done["isError"], true, "{done}");
-    place.run(["workflow", "show", "asks"]).ends(6);
-    // The answer was valid only once.
-    place.run(["workflow", "save", "asks.yaml"]).ends(0);
-    let again = ask(&mut client, "tools/call", call, &can);
-    assert_eq!(again["resultType"], "input_required", "{again}");
-    place.run(["workflow", "show", "asks"]).ends(0);
-}
-
-/// A confirmation only counts as the answer to a question that was asked about this very call.
-#[test]
-fn an_unrequested_yes_does_not_count() {
-    let other = ASKS.replace("workflow: asks", "workflow: other");
-    let place = Place::with(&[("asks.yaml", ASKS), ("other.yaml", &other)]);
-    place.run(["workflow", "save", "asks.yaml"]).ends(0);
-    place.run(["workflow", "save", "other.yaml"]).ends(0);
-    let mut client = client(&place, &[]);
-    let can = json!({"elicitation": {"form": {}}});
-    let call = |id: &str| json!({"name": "workflow_delete", "arguments": {"workflow_id": id}});
-    let yes = json!({"confirmation": {"action": "accept", "content": {"confirm": true}}});
-    let mut unasked = call("asks");
-    unasked["inputResponses"] = yes.clone();
-    let asked = ask(&mut client, "tools/call", unasked.clone(), &can);
-    assert_eq!(asked["resultType"], "input_required", "{asked}");
-    unasked["requestState"] = json!("made-up");
-    let asked = ask(&mut client, "tools/call", unasked, &can);
-    assert_eq!(asked["resultType"], "input_required", "{asked}");
-    let mut swapped = call("other");
-    swapped["inputResponses"] = yes;
-    swapped["requestState"] = asked["requestState"].clone();
-    let asked = ask(&mut client, "tools/call", swapped, &can);
-    assert_eq!(asked["resultType"], "input_required", "{asked}");
-    for id in ["asks", "other"] {
-        place.run(["workflow", "show", id]).ends(0);
-    }
 }

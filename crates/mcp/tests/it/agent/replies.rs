@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Agent, client};
-use crate::Place;
+use crate::place::Place;
 
 /// A workflow with this many steps, each with an output of this many bytes.
 fn wide(steps: usize, bytes: usize) -> String {
@@ -15,7 +15,7 @@ fn wide(steps: usize, bytes: usize) -> String {
 #[test]
 fn an_answer_fits_as_a_whole() {
     let place = Place::new();
-    let mut agent = Agent::connect(&place, &[]);
+    let mut agent = Agent::connect(&place);
     let params = json!({"manifest": wide(20, 7_000), "wait_s": 20});
     let answer = agent.ask("workflow_run", &params);
     let run = &answer["result"]["structuredContent"];
@@ -52,7 +52,7 @@ fn an_answer_fits_as_a_whole() {
 #[test]
 fn a_text_only_client_gets_the_whole_result() {
     let place = Place::new();
-    let mut agent = Agent::with(&place, &[], "2025-03-26", &json!({}));
+    let mut agent = Agent::with(&place, "2025-03-26", &json!({}));
     let params = json!({"manifest": wide(20, 7_000), "wait_s": 20, "inline_max": 262_144});
     let run = agent.client.ask("tools/call", &json!({"name": "workflow_run", "arguments": params}));
     // The parameter belongs to another tool, so the call is refused.
@@ -72,7 +72,7 @@ fn a_text_only_client_gets_the_whole_result() {
 #[test]
 fn a_due_prompt_is_shown_in_full_and_once() {
     let place = Place::new();
-    let mut agent = Agent::connect(&place, &[]);
+    let mut agent = Agent::connect(&place);
     let words = "Look at it closely. ".repeat(1_000);
     let text = "workflow: asks\ninputs: {task: {type: string}}\nsteps:\n  \
         - {id: look, prompt: \"${{ inputs.task }}\"}\n";
@@ -87,7 +87,7 @@ fn a_due_prompt_is_shown_in_full_and_once() {
 #[test]
 fn built_in_resources_may_be_cached() {
     let place = Place::new();
-    let mut client = client(&place, &[]);
+    let mut client = client(&place);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}});
     let mut lives = |method: &str, mut params: Value| {

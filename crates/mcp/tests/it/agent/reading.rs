@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ASKS, Agent};
-use crate::Place;
+use crate::place::Place;
 
 fn read(agent: &mut Agent, uri: &str) -> (String, String) {
     let result = agent.client.call("resources/read", &json!({"uri": uri}));
@@ -16,8 +16,8 @@ fn read(agent: &mut Agent, uri: &str) -> (String, String) {
 #[test]
 fn both_spellings_of_a_resource_read_the_same() {
     let place = Place::with(&[("asks.yaml", ASKS)]);
-    place.run(["workflow", "save", "asks.yaml"]).ends(0);
-    let mut agent = Agent::connect(&place, &[]);
+    place.save("asks.yaml");
+    let mut agent = Agent::connect(&place);
     for (ours, theirs) in [
         ("milepost://workflow/spec", "workflow.spec"),
         ("milepost://workflow/schema", "workflow.schema"),
@@ -45,7 +45,7 @@ fn both_spellings_of_a_resource_read_the_same() {
 #[test]
 fn every_listed_resource_can_be_read() {
     let place = Place::new();
-    let mut agent = Agent::connect(&place, &[]);
+    let mut agent = Agent::connect(&place);
     let listed = agent.client.call("resources/list", &json!({}));
     for resource in listed["resources"].as_array().expect("a list") {
         let uri = resource["uri"].as_str().expect("an address");
@@ -65,7 +65,7 @@ fn every_listed_resource_can_be_read() {
 #[test]
 fn prompts_hold_what_they_were_given_and_examples_that_are_valid() {
     let place = Place::new();
-    let mut agent = Agent::connect(&place, &[]);
+    let mut agent = Agent::connect(&place);
     let given = json!({
         "goal": "close stale tickets", "manifest": "workflow: mine {{changes}}",
         "changes": "add an approval", "errors": "no steps", "inputs": "none", "rules": "few",
@@ -106,7 +106,7 @@ fn prompts_hold_what_they_were_given_and_examples_that_are_valid() {
 #[test]
 fn arguments_are_completed() {
     let place = Place::new();
-    let mut agent = Agent::connect(&place, &[]);
+    let mut agent = Agent::connect(&place);
     let mut complete = |blank: &str, typed: &str| {
         let params = json!({
             "ref": {"type": "ref/resource", "uri": "milepost://workflow/manifest/{workflow_id}"},

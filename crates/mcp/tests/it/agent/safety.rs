@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{ASKS, Agent};
-use crate::Place;
+use super::{ASKS, Agent, SHOP};
+use crate::place::Place;
 use crate::server::{self, Server};
 
 /// Every file below a folder, with its contents.
@@ -38,11 +38,10 @@ fn hinted(agent: &mut Agent, is: fn(&Value) -> bool) -> BTreeSet<String> {
 #[test]
 fn safe_tools_change_nothing_and_call_nobody() {
     let server = Server::start(|_| server::json(200, &json!([])));
-    let shop = include_str!("../shop.yaml");
-    let place = Place::with(&[("shop.yaml", shop), ("asks.yaml", ASKS)]);
-    place.say(&format!("catalog import shop.yaml --base-url {}", server.url)).ends(0);
-    place.run(["workflow", "save", "asks.yaml"]).ends(0);
-    let mut agent = Agent::connect(&place, &[]);
+    let place = Place::with(&[("shop.yaml", SHOP), ("asks.yaml", ASKS)]);
+    place.import("shop.yaml", Some(&server.url));
+    place.save("asks.yaml");
+    let mut agent = Agent::connect(&place);
     let before = all(&place);
     let asks = json!({"workflow_id": "asks"});
     let source = json!({"source": place.path("shop.yaml")});
@@ -72,9 +71,8 @@ fn safe_tools_change_nothing_and_call_nobody() {
 
 #[test]
 fn tools_write_only_to_milepost_s_folders() {
-    let shop = include_str!("../shop.yaml");
-    let place = Place::with(&[("shop.yaml", shop)]);
-    let mut agent = Agent::connect(&place, &[]);
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    let mut agent = Agent::connect(&place);
     let before = all(&place);
     let source = place.path("shop.yaml");
     for name in ["Shop", "../../out", "/tmp/out", "..", "a/../../b", "con\u{0}", "C:\\out"] {
@@ -104,7 +102,7 @@ fn tools_write_only_to_milepost_s_folders() {
 #[test]
 fn no_prompt_leads_to_a_destructive_tool() {
     let place = Place::new();
-    let mut agent = Agent::connect(&place, &[]);
+    let mut agent = Agent::connect(&place);
     let destroys = hinted(&mut agent, |tool| tool["_meta"]["safety"] == "destructive");
     assert!(destroys.contains("workflow_delete") && destroys.contains("catalog_remove"));
     let listed = agent.client.call("prompts/list", &json!({}));
@@ -129,9 +127,9 @@ fn no_prompt_leads_to_a_destructive_tool() {
 /// An imported API as resources, complete enough to write a workflow with.
 #[test]
 fn catalogs_are_read_with_schemas_arguments_and_bodies() {
-    let place = Place::with(&[("shop.yaml", include_str!("../shop.yaml"))]);
-    place.say("catalog import shop.yaml").ends(0);
-    let mut agent = Agent::connect(&place, &[]);
+    let place = Place::with(&[("shop.yaml", SHOP)]);
+    place.import("shop.yaml", None);
+    let mut agent = Agent::connect(&place);
     let mut read = |uri: &str| -> Value {
         let result = agent.client.call("resources/read", &json!({"uri": uri}));
         serde_json::from_str(result["contents"][0]["text"].as_str().expect("text")).expect("JSON")
