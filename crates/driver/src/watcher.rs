@@ -32,13 +32,13 @@ use crate::{RunError, limits};
 pub struct RunWatcher {
     journal: Arc<dyn Journal>,
     driven: Mutex<HashMap<RunId, Arc<ActiveRun>>>,
-    /// What is on its way between two runs of this process, and what has arrived: until that is the
-    /// same, neither of them shows that there is more to do.
+    /// Counts of messages sent and received between runs of this process; while they differ, more
+    /// work may be pending.
     sent: AtomicU64,
     arrived: AtomicU64,
     /// Runs that this process will wake.
     pub(crate) sleepers: Sleepers,
-    /// Notified when this process begins to drive a run.
+    /// Notified when this process starts to drive a run.
     begun: Notify,
     /// Notified when a run is released, or a delivery has arrived.
     done: Notify,
@@ -79,7 +79,7 @@ impl Drop for DeliveryGuard {
 }
 
 impl RunWatcher {
-    /// Creates a watcher for a journal, without reading anything yet.
+    /// Creates a watcher for a journal. Reads nothing yet.
     pub fn new(journal: Arc<dyn Journal>) -> RunWatcher {
         let (driven, recent, sleepers) = (Mutex::default(), Mutex::default(), Sleepers::default());
         let (sent, arrived, begun, done) = Default::default();
@@ -249,7 +249,7 @@ impl RunWatcher {
             if last > seq || Instant::now() >= deadline {
                 return Ok(());
             }
-            // A child run that begins to wait is not an event of this run.
+            // A child run that starts to wait is not an event of this run.
             let below = until == Until::Rest && !self.progress(run).await?.children.is_empty();
             if below && self.waits_below(run).await? {
                 return Ok(());
@@ -290,7 +290,7 @@ impl RunWatcher {
         }
     }
 
-    /// Checks that events can be written; otherwise there is no point in waiting for more.
+    /// Checks that events can be written. If not, there is no point in waiting for more.
     fn writes(&self, active: Option<&ActiveRun>) -> Result<(), JournalError> {
         if self.journal.has_failed() {
             return Err(JournalError::Failed);
@@ -320,7 +320,7 @@ impl RunWatcher {
         self.look(run, |written| written.state.head.clone()).await
     }
 
-    /// A run as it is in the journal, without information from its surroundings.
+    /// A run as it is in the journal, without information about child runs or drivers.
     pub(crate) async fn written(&self, run: &RunId) -> Result<WrittenRun, RunError> {
         self.look(run, WrittenRun::clone).await
     }
@@ -333,7 +333,7 @@ impl RunWatcher {
         record: &RunRecord,
     ) -> Result<WrittenRun, RunError> {
         // A cached state that is ahead of the journal is stale: a power failure or a restored
-        // backup took events back.
+        // backup removed events.
         let known = self.recall(run).filter(|written| written.state.seq <= record.last_seq);
         let Some(mut written) = known else {
             let loaded = load::load(&*self.journal, run).await?;
@@ -413,7 +413,7 @@ impl RunWatcher {
             if self.is_idle().await {
                 return;
             }
-            // What a run is waiting for may change without any activity in this process.
+            // The run may start or stop waiting for something without any activity in this process.
             let poll = match self.sleepers.is_empty() {
                 true => limits::IDLE_POLL,
                 false => limits::SLEEPER_POLL,
@@ -464,7 +464,7 @@ impl RunWatcher {
                 return false;
             }
         }
-        // A delivery that began meanwhile may come from a run that was checked too early.
+        // A delivery that started in the meantime may come from a run that was checked too early.
         self.deliveries() == Some(begun)
     }
 

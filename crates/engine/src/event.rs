@@ -37,12 +37,12 @@ pub struct JournalEntry {
 pub enum Event {
     /// The run has been created and is on disk.
     RunCreated(Box<RunCreated>),
-    /// A run that was created without a world got one, before anything was sent in it.
+    /// A run that was created without a world got one, before it sent anything.
     WorldPinned {
         world: Box<RunWorld>,
     },
-    /// The list that a step runs over was evaluated. This happens once: the items are fixed from
-    /// now on.
+    /// The list that a step runs over was evaluated. This happens once, and the items are fixed
+    /// from then on.
     StepScheduled {
         key: StepKey,
         items: Vec<Value>,
@@ -62,7 +62,7 @@ pub enum Event {
         /// When it is retried; `None` means the step fails.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at_ms: Option<u64>,
-        /// The process ended while the request was in flight: this attempt does not count.
+        /// The process ended while the request was in flight, so this attempt does not count.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         interrupted: bool,
     },
@@ -102,14 +102,14 @@ pub enum Event {
     StepCanceled {
         key: StepKey,
     },
-    /// An agent may work on it: which try, from 1.
+    /// An agent may work on the step; `attempt` starts at 1.
     PromptOffered {
         key: StepKey,
         attempt: u32,
     },
-    /// A submission that meets the rules but has not been checked against the world yet.
+    /// A submission that meets the rules but has not passed its `verify` requests yet.
     SubmissionReceived(Submission),
-    /// The submission was judged and is not good enough.
+    /// The submission was judged and rejected.
     SubmissionRejected {
         key: StepKey,
         attempt: u32,
@@ -119,7 +119,7 @@ pub enum Event {
         /// Whether it uses up one of the attempts.
         counted: bool,
     },
-    /// The submission is good enough.
+    /// The submission was judged and accepted.
     SubmissionAccepted(Submission),
     /// Somebody added variables to the context of a guide.
     ContextAdded {
@@ -132,13 +132,13 @@ pub enum Event {
     Approved(Box<ApprovalDecision>),
     /// A person rejected, or nobody answered in time.
     Rejected(Box<ApprovalDecision>),
-    /// What was approved with the question `key` is no longer what would be done.
+    /// The requests approved in `key` are no longer the ones that would be sent.
     ApprovalVoided {
         key: StepKey,
         changes: Vec<ApprovalChange>,
     },
     /// A rejection of the question `from` goes back to the step `to`: the steps in `reset` are
-    /// forgotten and run again. `reason` is what the person said.
+    /// reset and run again. `reason` is the person's comment.
     WentBack {
         from: StepKey,
         to: StepKey,
@@ -150,7 +150,7 @@ pub enum Event {
         key: StepKey,
         at_ms: u64,
     },
-    /// The time of a timer has come.
+    /// A timer has expired.
     TimerFired {
         key: StepKey,
     },
@@ -180,7 +180,7 @@ pub enum Event {
         used: u64,
         limit: u64,
     },
-    /// A budget is used up: a person decides what happens next.
+    /// A budget is used up, and a person decides what happens next.
     BudgetReached {
         budget: Budget,
         limit: u64,
@@ -191,7 +191,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Nothing new is started.
+    /// No new work is started until the run is resumed.
     Paused {
         by: Actor,
     },
@@ -199,17 +199,17 @@ pub enum Event {
     Resumed {
         by: Actor,
     },
-    /// A run that had ended or was waiting continues from some step.
+    /// A run that had ended or was waiting continues from a certain step.
     RunResumedFrom(Box<Resumption>),
     /// The run ended successfully.
     RunSucceeded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
     },
-    /// The run ended in failure.
+    /// The run ended with a failure.
     RunFailed {
         failure: Failure,
-        /// The step that failed, if it was a step.
+        /// The step that failed, if the failure is that of a step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<StepKey>,
     },
@@ -223,9 +223,9 @@ pub struct RunCreated {
     pub run: String,
     /// The id of the workflow.
     pub workflow: String,
-    /// The hash of the pinned workflow text.
+    /// The hash of the pinned workflow source.
     pub text_hash: String,
-    /// The hash of the plan: equal for texts with the same meaning.
+    /// The hash of the plan, which is equal for sources with the same meaning.
     pub plan_hash: String,
     /// The inputs, with placeholders in place of secrets.
     pub inputs: Map<String, Value>,
@@ -235,7 +235,8 @@ pub struct RunCreated {
     /// The names of the inputs that are secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// The secret inputs whose value came from their default: the driver of the run reads it again.
+    /// The secret inputs whose value came from their default, which every driver of the run reads
+    /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defaulted: Vec<String>,
     /// The environment variables that the workflow's expressions read, with placeholders in place
@@ -261,7 +262,8 @@ pub struct RunCreated {
     /// Whether every call is answered by the mock of its catalog.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
-    /// The world that its requests are made in, wherever it is driven. Runs of 0.1.0 have none.
+    /// The world in which its requests are sent, regardless of the process that drives it. Runs of
+    /// version 0.1.0 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
 }
@@ -356,11 +358,10 @@ pub struct CallAnswer {
     /// The HTTP status.
     #[serde(default)]
     pub status: u16,
-    /// The headers worth keeping.
+    /// The headers that are kept.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
-    /// What a reader should know about the body, such as that it was truncated or that numbers were
-    /// kept as text.
+    /// Notes about the body, such as that it was truncated or that numbers were kept as strings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -375,7 +376,7 @@ pub enum Settlement {
         #[serde(default)]
         output: Value,
     },
-    /// It did not happen, so it is done again.
+    /// It did not happen, so the request is sent again.
     DidNot,
     /// Give up: the step fails.
     GiveUp,
@@ -411,7 +412,7 @@ pub struct SubmissionIssue {
 pub struct ApprovalRequest {
     pub key: StepKey,
     pub message: String,
-    /// The requests that approval allows, where they are already known.
+    /// The requests that the approval allows, as far as they are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownCall>,
     /// Steps that will send something after approval, but whose requests are not known yet.
@@ -452,9 +453,9 @@ pub struct ShownCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalChange {
     pub key: StepKey,
-    /// What was shown.
+    /// The value that was shown.
     pub before: Value,
-    /// What it would be now.
+    /// The current value.
     pub after: Value,
 }
 
@@ -465,7 +466,7 @@ pub struct ApprovalDecision {
     /// The digest of what was shown.
     pub digest: String,
     pub by: Actor,
-    /// What the person said about it.
+    /// The person's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
     /// The person's answer, if there is a form.
@@ -503,7 +504,7 @@ pub enum ChildOutcome {
         failure: Failure,
     },
     Canceled,
-    /// The run existed but can no longer be found: a person has to find out what it did.
+    /// The run existed but can no longer be found, so a person has to find out what it did.
     Gone {
         failure: Failure,
     },
@@ -525,7 +526,7 @@ serialized_enum! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resumption {
     pub by: Actor,
-    /// What was requested: `failed`, `start`, or a step.
+    /// The requested starting point: `failed`, `start`, or a step.
     pub from: String,
     /// The steps whose results are discarded and which run again.
     pub reset: Vec<StepKey>,
@@ -538,10 +539,10 @@ pub struct Resumption {
     /// Inputs whose values change.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
-    /// Environment variables that the text reads from now on.
+    /// Environment variables that the source reads from now on.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub env: Map<String, Value>,
-    /// The hash of the text from now on.
+    /// The hash of the source from now on.
     pub text_hash: String,
     pub plan_hash: String,
     /// The budgets that change.
@@ -554,7 +555,7 @@ pub struct Resumption {
     pub reason: Option<String>,
     /// When the run is canceled for taking too long.
     pub deadline_ms: u64,
-    /// Secret inputs that were supplied again: their defaults are not read again.
+    /// Secret inputs that were supplied again, so that their defaults are not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
     /// The run's world from now on, if it changes.
@@ -571,7 +572,7 @@ impl Resumption {
 }
 
 impl Event {
-    /// The world that the run has from this event on.
+    /// The world that the run has after this event.
     pub fn world(&self) -> Option<&RunWorld> {
         match self {
             Event::RunCreated(created) => created.world.as_deref(),
@@ -581,7 +582,7 @@ impl Event {
         }
     }
 
-    /// The failure that the event carries: its own, or the failure of a child run.
+    /// The failure in the event: its own, or the failure of a child run.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Event::AttemptFailed { failure, .. }

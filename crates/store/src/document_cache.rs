@@ -30,8 +30,8 @@ impl DocumentCache {
         self.held.back().map(|held| held.found.clone())
     }
 
-    /// Caches a match and evicts the least recently used ones. The newest is always kept, whatever
-    /// its size.
+    /// Caches a match and evicts the least recently used ones. The newest is always kept, even if
+    /// it alone exceeds the limit.
     pub(crate) fn put(&mut self, file: FileId, found: LibraryMatch, bytes: usize) {
         self.held.push_back(Held { file, found, bytes });
         self.bytes += bytes;

@@ -31,7 +31,7 @@ impl Lock {
     }
 }
 
-/// Waits for a lock, for a bounded time; `late` is the error when that is over.
+/// Waits for a lock for a limited time; `late` is the error if it times out.
 pub(crate) fn wait(
     try_lock: impl Fn() -> Result<(), TryLockError>,
     late: io::Error,

@@ -57,14 +57,14 @@ impl fmt::Display for UnknownKey {
     }
 }
 
-/// A table from which values are taken one by one; whatever is left is unknown.
+/// A table from which values are taken one by one; the keys that are left are unknown.
 #[derive(Debug)]
 pub(crate) struct TomlTable<'t> {
     text: &'t str,
     /// The path of the table, with a trailing dot; empty at the top level.
     prefix: String,
     values: DeTable<'t>,
-    /// The keys that were asked for.
+    /// The keys that were requested.
     known: Vec<&'static str>,
 }
 
@@ -105,7 +105,7 @@ impl<'t> TomlTable<'t> {
         Some(self.field(key, value))
     }
 
-    /// Takes a value out, if there is one, and reads it.
+    /// Takes an optional value and reads it.
     pub(crate) fn take_as<T>(
         &mut self,
         key: &'static str,
@@ -128,7 +128,7 @@ impl<'t> TomlTable<'t> {
         })
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that was not requested.
     pub(crate) fn unknown(self, warnings: &mut Vec<UnknownKey>) {
         warnings.extend(self.values.keys().map(|key| UnknownKey {
             at: place(self.text, key.span().start),

@@ -15,7 +15,7 @@ use crate::limits;
 pub(crate) struct FileStamp {
     length: u64,
     modified_ns: i64,
-    /// The time of the last metadata change, where the system has one. Unlike the modification
+    /// The time of the last metadata change, if the system records it. Unlike the modification
     /// time, it cannot be set back.
     changed_ns: i64,
     inode: u64,

@@ -170,7 +170,7 @@ pub(crate) struct Outlook<'o> {
     fates: Vec<StepFate>,
     /// The steps as expressions will see them: what is kept, and the expected status of the others.
     steps: Value,
-    /// Whether an agent will have worked by then, so that variables may have any value.
+    /// Whether an agent will have worked by then, in which case variables may have any value.
     varies: bool,
 }
 
@@ -284,7 +284,7 @@ impl<'o> Outlook<'o> {
         })
     }
 
-    /// Whether a guide has started a step after this loop: the loop has no execution of its own.
+    /// Whether a guide has started a step after this loop, which has no execution of its own.
     fn is_walked_past(&self, index: usize) -> bool {
         let nodes = self.flow.nodes();
         let step = self.flow.of_key(&nodes[index].key);

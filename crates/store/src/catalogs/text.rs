@@ -78,7 +78,7 @@ fn format_of(text: &str) -> Option<Format> {
 fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
     const EXPECTED: &str = "an `http` or `https` URL without user name and password";
     // If this key is missing, a user may have edited the file by hand or copied it from elsewhere,
-    // so access to private hosts must be stated explicitly.
+    // so access to private hosts must be granted explicitly.
     let by = |field: TomlField<'_>| field.parsed("`user` or `document`", GivenBy::named);
     let by = top.take_as("base_url_by", by)?.unwrap_or(GivenBy::Document);
     let url = top.take_as("base_url", |field| field.parsed(EXPECTED, web_url))?;
@@ -107,7 +107,7 @@ fn options(
     Ok(CatalogOptions { idempotency })
 }
 
-/// Whether a text is a token as defined by RFC 9110.
+/// Whether a string is a token as defined by RFC 9110.
 fn is_header_name(text: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(token)
@@ -170,9 +170,9 @@ fn name(operation: Cow<'_, str>, field: TomlField<'_>) -> Result<(String, String
     Ok((operation.into_owned(), name))
 }
 
-/// The text of a record; equal records yield equal text.
+/// The file content for a record; equal records yield equal content.
 pub(crate) fn render(record: &CatalogRecord) -> String {
-    let text = toml::to_string(record).expect("texts, flags and tables of them are TOML");
+    let text = toml::to_string(record).expect("strings, flags and tables of them are valid TOML");
     format!("{HEAD}{text}")
 }
 
@@ -180,11 +180,11 @@ pub(crate) fn render(record: &CatalogRecord) -> String {
 /// it is built whenever a catalog is loaded, and as TOML that would take longer than reading the
 /// catalog.
 pub(crate) fn canonical(record: &CatalogRecord) -> String {
-    serde_json::to_string(record).expect("texts, flags and tables of them are JSON")
+    serde_json::to_string(record).expect("strings, flags and tables of them are valid JSON")
 }
 
-/// The text of a record that replaces an older one, keeping the older one's comments and unknown
-/// keys.
+/// The file content for a record that replaces an older one, keeping the comments and unknown keys
+/// of the old file.
 pub(crate) fn render_over(record: &CatalogRecord, old: &[u8]) -> String {
     let fresh = render(record);
     let merged = settings::decoded(old).ok().and_then(|old| {

@@ -24,7 +24,7 @@ fn there(path: &Path) -> Option<&Path> {
     path.ancestors().find(|folder| folder.is_dir())
 }
 
-/// Always `None`: the standard library cannot tell.
+/// Always `None`, because the standard library does not provide it.
 #[cfg(not(unix))]
 pub fn free_bytes(_: &Path) -> Option<u64> {
     None

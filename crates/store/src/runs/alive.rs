@@ -97,7 +97,7 @@ pub(super) fn left(directory: &Path) -> Vec<(PathBuf, File)> {
     files.filter_map(|file| free(&file).map(|held| (file, held))).collect()
 }
 
-/// What a holder's lock shows about its process.
+/// What a holder's lock reveals about its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockState {
     /// The process has ended.
@@ -112,7 +112,7 @@ pub(super) fn sign(directory: &Path, holder: &HolderId) -> LockState {
     let file = match File::open(path(directory, holder)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return LockState::Missing,
-        // The file exists, but nothing else is known about it.
+        // The file exists, but its state cannot be determined.
         Err(_) => return LockState::Held,
     };
     // Shared, so that processes that check at the same time do not mistake each other for the

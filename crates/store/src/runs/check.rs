@@ -31,8 +31,8 @@ impl CheckReport {
     }
 }
 
-/// What `SQLite` says about every page, and about whether every index has every row: a run that no
-/// index leads to would look like one that never was.
+/// The problems that `SQLite` finds in the pages and indexes. A run that is missing from an index
+/// would look as if it had never existed.
 fn file(connection: &Connection) -> Result<Vec<String>, RunsError> {
     let lines = Db::reading(connection).all("PRAGMA integrity_check(100)", [], |row| row.get(0));
     match lines {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use crate::{blobs, documents, limits};
 
-/// The folders of these files, all of which are part of a backup.
+/// The folders that contain these files. All of them are part of a backup.
 pub(super) const FOLDERS: &[&str] = &[blobs::FOLDER, documents::FOLDER];
 
 /// Other files in a backup: the data for signing decisions.

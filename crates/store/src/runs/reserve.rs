@@ -1,4 +1,4 @@
-//! Disk space reserved for what must still be written when the disk is full: the outcomes of
+//! Disk space reserved for data that must be written even when the disk is full: the outcomes of
 //! requests in flight. Once the reserve has been used, nothing new is written until it is restored.
 
 use std::fs;
@@ -21,7 +21,7 @@ pub(super) struct DiskReserve {
 }
 
 impl DiskReserve {
-    /// Creates the reserve if it does not exist. If the disk has no room for it, there is none.
+    /// Creates the reserve if it does not exist. If the disk is full, the reserve is not created.
     pub(super) fn of(directory: &Path) -> DiskReserve {
         let reserve = DiskReserve { path: directory.join(FILE), used: AtomicBool::new(false) };
         reserve.make();

@@ -104,7 +104,7 @@ impl SqliteJournal {
 
     /// The reader; `None` if there have never been runs.
     fn reader(&self) -> Result<Option<&RunsReader>, RunsError> {
-        // With what writes where there is one, because that sets damaged runs aside.
+        // Prefer the writer's reader, because it quarantines damaged runs.
         let writer = self.inner.writer.get().map(|writer| &**writer);
         if let Some(reader) = writer.or(self.inner.reader.get()) {
             return Ok(Some(reader));

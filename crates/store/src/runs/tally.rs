@@ -1,5 +1,5 @@
-//! Counts of runs, for monitoring. Every number comes from an index: no row of the journal is read
-//! or verified.
+//! Counts of runs, for monitoring. Every number comes from an index, so no row of the journal is
+//! read or verified.
 
 use milepost_engine::ports::{JournalError, RunCounts};
 

@@ -109,7 +109,7 @@ mod sockets {
                     // Another process may have removed it already.
                     drop(fs::remove_file(&path));
                 }
-                // Not accessible, so there is nobody to wake.
+                // The socket is not accessible, so there is nobody to wake.
                 Err(_) => {}
             }
         }

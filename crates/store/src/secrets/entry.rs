@@ -81,7 +81,7 @@ impl StoredSecret {
     /// Serialises one secret.
     #[cfg(feature = "keyring")]
     pub(super) fn text(&self) -> String {
-        serde_json::to_string(&One::from(self)).expect("texts are JSON")
+        serde_json::to_string(&One::from(self)).expect("strings are valid JSON")
     }
 
     /// Parses one secret.
@@ -92,7 +92,7 @@ impl StoredSecret {
 }
 
 fn same_origin(own: &str, asked: &Origin) -> bool {
-    // Two opaque origins are never equal, so a text that is not an origin matches nothing.
+    // Two opaque origins are never equal, so a string that is not an origin matches nothing.
     Url::parse(own).is_ok_and(|own| own.origin() == *asked)
 }
 
@@ -100,10 +100,10 @@ fn same_origin(own: &str, asked: &Origin) -> bool {
 pub(super) fn render(entries: &SecretEntries) -> Vec<u8> {
     let secrets = entries.iter().map(|(name, kept)| (name.as_str(), One::from(kept)));
     let all = All { version: VERSION, secrets: secrets.collect() };
-    serde_json::to_vec(&all).expect("texts are JSON")
+    serde_json::to_vec(&all).expect("strings are valid JSON")
 }
 
-/// Parses all secrets; `None` if the text does not have the expected form.
+/// Parses all secrets; `None` if the content does not have the expected form.
 pub(super) fn parse(text: &[u8]) -> Option<SecretEntries> {
     let all: All<'_> = serde_json::from_slice(text).ok()?;
     if all.version != VERSION {

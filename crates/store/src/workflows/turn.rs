@@ -60,12 +60,12 @@ impl Deref for FilesGuard<'_> {
     type Target = DirectoryFiles;
 
     fn deref(&self) -> &DirectoryFiles {
-        self.files.as_ref().expect("is there until it is dropped")
+        self.files.as_ref().expect("a guard holds the files until it is dropped")
     }
 }
 
 impl DerefMut for FilesGuard<'_> {
     fn deref_mut(&mut self) -> &mut DirectoryFiles {
-        self.files.as_mut().expect("is there until it is dropped")
+        self.files.as_mut().expect("a guard holds the files until it is dropped")
     }
 }
