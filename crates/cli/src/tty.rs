@@ -1,5 +1,5 @@
-//! Reads lines from a terminal, with or without echo. Ctrl-C is read like any other key: a user who
-//! leaves a prompt is told that nothing changed, and the terminal is restored.
+//! Reads lines from a terminal, with or without echo. Ctrl-C is read like any other key, so that
+//! the terminal can be restored and the user informed that nothing changed.
 
 use std::io::{self, Read, Write};
 use std::sync::OnceLock;
@@ -109,7 +109,7 @@ pub(crate) fn read_hidden_line(
     tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
     drop(writer.write_all(question.as_bytes()).and_then(|()| writer.flush()));
     let read = read_keys(reader, CTRL_C);
-    // Restore echo, whatever was read.
+    // Restore echo, regardless of what was read.
     tcsetattr(&terminal, OptionalActions::Flush, &before)?;
     drop(writer.write_all(b"\n"));
     read

@@ -21,7 +21,7 @@ pub(crate) const GUIDE: &str = "guide";
 pub(crate) enum RequestOutcome {
     /// It succeeded.
     Ok,
-    /// It was valid but could not be done.
+    /// It was valid but could not be carried out.
     Failed,
     /// It was not a valid request.
     RpcError,
@@ -38,13 +38,13 @@ impl RequestOutcome {
 }
 
 tokio::task_local! {
-    /// Whether the current request has failed: an answer that reports a failure looks like any
-    /// other.
+    /// Whether the current request has failed. This is recorded separately because an answer that
+    /// reports a failure looks like any other.
     static FAILED: Arc<AtomicBool>;
 }
 
-/// Answers a request for `rmcp`, under an id of its own, and tells of it where `is_told` says so.
-/// Nothing is held twice: what answers may be large.
+/// Runs a request under its own trace id and reports it if `is_told` returns true. The future is
+/// stored only once, because it may be large.
 pub(crate) fn request<T, E, F: Future<Output = Result<T, E>> + Send>(
     method: &str,
     work: F,

@@ -63,8 +63,8 @@ impl SecretSource for Unread {
 }
 
 impl CatalogClient {
-    /// The client of a catalog, or of a version of it that runs are pinned to; which private hosts
-    /// it may call, the catalog says as it is now.
+    /// The client of a catalog, or of a version of it that runs are pinned to. Which private hosts
+    /// it may call depends on `live`, the current record.
     pub(crate) fn open(
         loaded: &LoadedCatalog,
         live: &CatalogRecord,
@@ -207,7 +207,7 @@ fn bytes(payload: &Payload) -> Bytes {
     for piece in payload.pieces() {
         match piece {
             Piece::Bytes(part) => bytes.extend_from_slice(&part),
-            // Files have been read by now; any that is left is shown by its path.
+            // Files have been read by now; any file that is left is shown as its path.
             Piece::File(path) => bytes.extend_from_slice(format!("<the file {path}>").as_bytes()),
         }
     }

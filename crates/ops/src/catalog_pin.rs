@@ -1,5 +1,5 @@
-//! Catalog versions that runs are pinned to: a record and a document that stay the same, whatever
-//! happens to the catalog. Whether it is enabled is not part of a version.
+//! Catalog versions that runs are pinned to: a record and a document that stay the same even if the
+//! catalog changes. Whether the catalog is enabled is not part of a version.
 
 use std::sync::{Arc, OnceLock};
 
@@ -35,7 +35,7 @@ impl CatalogPin {
         CatalogPin { record, document, text, mark, loaded: OnceLock::new() }
     }
 
-    /// The version of a stored record; `None` if the text is not a record.
+    /// The version of a stored record; `None` if `text` is not a record.
     pub(crate) fn of_kept(text: &str, document: Digest) -> Option<CatalogPin> {
         let record = Arc::new(CatalogRecord::of_pinned(text)?);
         let text = PinnedText { hash: Digest::of(text.as_bytes()), text: text.into() };
@@ -125,7 +125,8 @@ impl CatalogCache {
     }
 }
 
-/// The document that runs are pinned to: the copy kept for them, or wherever it still exists.
+/// The document that runs are pinned to: the copy kept for them, or the catalog's own if it is the
+/// same.
 pub(crate) fn pinned_document(
     catalogs: &Catalogs,
     record: &CatalogRecord,

@@ -1,4 +1,4 @@
-//! What a safe operation may use: it can read everything and write nothing.
+//! What a safe operation has access to: it can read everything but write nothing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ pub struct Reader {
     live_config: Arc<LiveConfig>,
 }
 
-/// What documents are checked against where no catalog is asked.
+/// What documents are checked against if no catalogs are involved.
 pub(crate) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
 impl Reader {

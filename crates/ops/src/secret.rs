@@ -1,4 +1,5 @@
-//! Operations on secrets: names are shown, values never. None of them is available to models.
+//! Operations on secrets. Names are shown, values never. None of the operations is available to
+//! models.
 
 use milepost_model::secret::Secret;
 use milepost_model::suggest;
@@ -45,7 +46,7 @@ impl<'w> SecretOperations<'w> {
         Ok(entries.into_iter().map(item).collect())
     }
 
-    /// Checks a name and an origin, before there is a value.
+    /// Checks a name and an origin before the value is requested.
     pub fn check(name: &str, origin: Option<&str>) -> Result<()> {
         parsed(name)?;
         origin.map(origin_of).transpose().map(drop)

@@ -174,7 +174,7 @@ fn not_allowed(url: &Url) -> String {
     format!("references to {host} are not followed unless `allow_refs` names it")
 }
 
-/// Where documents may be read from: a URL that a person typed may point anywhere.
+/// Where documents may be read from. A URL that a person typed may point anywhere.
 fn policy(config: &Config, call: &dyn Caller, url: Option<&Url>) -> Policy {
     let mut policy = Policy::public();
     for host in &config.allow_private {

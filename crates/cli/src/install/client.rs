@@ -119,7 +119,7 @@ pub(super) fn does_the_same(found: &Value, entry: &Map<String, Value>) -> bool {
     same("command") && same("cmd") && same("args") && by_pipe && !is_off
 }
 
-/// Whether this program wrote the entry, wherever the program was installed at the time.
+/// Whether this program wrote the entry, regardless of where the program was installed at the time.
 pub(super) fn is_ours(found: &Value) -> bool {
     let command = found.get("command").or_else(|| found.get("cmd")).and_then(Value::as_str);
     let name = command.and_then(|command| command.rsplit(['/', '\\']).next());

@@ -1,4 +1,5 @@
-//! Adds, replaces or removes one entry in an object of a JSON file; every other byte stays.
+//! Adds, replaces or removes one entry in an object of a JSON file, leaving every other byte
+//! unchanged.
 
 use serde_json::{Map, Value};
 
@@ -20,7 +21,7 @@ pub(super) fn value(text: &str) -> Result<Value, EditFault> {
     Ok(jsonc::parse(text)?.map_or(Value::Null, |root| root.to_value()))
 }
 
-/// The text to paste by hand.
+/// The snippet to paste by hand.
 pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
     let layout = Layout::Lines { newline: "\n", unit: "  ".to_owned() };
     render(&slot.whole(entry), &layout, "")
@@ -98,7 +99,7 @@ fn sole<'n>(object: &'n JsoncNode, key: &str) -> Result<Option<&'n Member>, Edit
     }
 }
 
-/// A text and its parsed content.
+/// A file's text and its parsed content.
 struct Text<'t> {
     text: &'t str,
     root: &'t JsoncNode,

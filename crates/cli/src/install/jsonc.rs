@@ -55,7 +55,7 @@ impl JsoncNode {
     }
 }
 
-/// Parses a text; `None` if it contains only whitespace and comments.
+/// Parses a file; `None` if it contains only whitespace and comments.
 pub(super) fn parse(text: &str) -> Result<Option<JsoncNode>, EditFault> {
     let mut scanner = Scanner::new(text, Dialect::Jsonc, limits::JSONC_DEPTH);
     if let Err(error) = scanner.peek() {
@@ -134,7 +134,7 @@ impl ScanSink for Tree<'_> {
 
     fn key(&mut self, span: Range<usize>, _: bool) {
         let written = &self.text[span.clone()];
-        // A string with an unpaired surrogate is never one of our keys, so its raw spelling is good
+        // A string with an unpaired surrogate is never one of our keys, so its raw form is good
         // enough.
         let key = serde_json::from_str(written).unwrap_or_else(|_| written.to_owned());
         self.keys.push((span.start, key));

@@ -73,7 +73,7 @@ impl EntrySlot {
         self.proven(text, edits, None)
     }
 
-    /// The text to paste by hand.
+    /// The snippet to paste by hand.
     pub(super) fn snippet(&self, entry: &Map<String, Value>) -> String {
         match self.format {
             ConfigFormat::Json => json::snippet(self, entry),

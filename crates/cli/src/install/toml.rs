@@ -1,4 +1,5 @@
-//! Adds, replaces or removes one table in a TOML file by its lines; every other byte stays.
+//! Adds, replaces or removes one table in a TOML file by its lines, leaving every other byte
+//! unchanged.
 
 use std::ops::Range;
 

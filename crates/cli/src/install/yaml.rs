@@ -1,5 +1,5 @@
-//! Adds, replaces or removes one entry in a map of a YAML file by its lines; every other byte
-//! stays. Flow maps (in braces) are not edited.
+//! Adds, replaces or removes one entry in a map of a YAML file by its lines, leaving every other
+//! byte unchanged. Flow maps (in braces) are not edited.
 
 use std::ops::Range;
 

@@ -77,7 +77,7 @@ fn missing(target: &OsStr, problem: &Problem) -> Value {
     })
 }
 
-/// The more severe of two exit codes: a missing file outweighs an invalid one.
+/// The more severe of two exit codes; a missing file outweighs an invalid one.
 fn worse(one: Exit, other: Exit) -> Exit {
     let weight = |exit: Exit| match exit {
         Exit::DONE => 0,
@@ -113,7 +113,7 @@ fn as_json(loaded: &LoadedDocument, args: &ValidateArgs) -> Value {
         "violations": violation::to_values(&document.violations),
         "unchecked": of_document(document).unchecked,
     });
-    // Standard output is this JSON object, so the fixed text has to be in it.
+    // Standard output is this JSON object, so it has to include the fixed document.
     if args.fix && loaded.is_stdin() {
         file["fixed"] = document.source.as_ref().map(Source::text).into();
     }

@@ -119,7 +119,7 @@ impl<'c> McpClient<'c> {
         }
     }
 
-    /// A key that tells clients apart.
+    /// A key that identifies the client.
     pub(super) fn key(self) -> String {
         let session = self.context().map(session);
         let principal = self.principal();
@@ -164,7 +164,7 @@ impl WorkflowServer {
         id: Id<'_>,
         client: &AtOnce,
     ) -> Option<Vec<u8>> {
-        // Any other parameter asks for more than the result.
+        // Any other parameter requests more than the result.
         if params.keys().any(|key| key != "name" && key != "arguments") {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Checks every part of an installation; each finding says where it is and how to fix it. Checking
-//! changes nothing, and fixing does only what is safe without asking.
+//! Checks every part of an installation; each finding includes its location and a fix. Checking
+//! changes nothing, and the automatic fixes are limited to those that are safe without asking.
 
 mod catalogs;
 mod clients;
@@ -21,9 +21,9 @@ pub use clients::ClientFile;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckState {
-    /// All is well.
+    /// No problem was found.
     Ok,
-    /// Nothing is broken yet, or nothing essential.
+    /// Nothing is broken yet, or only something that is not essential.
     Warning,
     /// Something does not work.
     Fault,
@@ -49,7 +49,7 @@ pub struct DoctorCheck {
     pub state: CheckState,
     /// What was found.
     pub what: String,
-    /// The file, directory or run.
+    /// The file, directory or run concerned.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub struct DoctorReport {
 }
 
 impl DoctorCheck {
-    /// Whether `doctor --fix` can fix it, according to its fix.
+    /// Whether `doctor --fix` can fix it.
     pub fn is_mendable(&self) -> bool {
         let mending = mending();
         self.fix.as_ref().is_some_and(|fix| fix.calls().any(|call| *call == mending))
@@ -110,7 +110,7 @@ fn mending() -> Invocation {
     Invocation::of("doctor").with("fix", true)
 }
 
-/// A hint to run the automatic fix, or do something else.
+/// A hint to run the automatic fix or do something else.
 fn mended_or(otherwise: &str) -> Hint {
     Hint::text("run ").call(mending()).then(otherwise)
 }

@@ -57,7 +57,7 @@ pub struct JoinView {
 }
 
 impl RulesView {
-    /// Those of an input, when it has any.
+    /// The rules of an input, if it has any.
     pub(super) fn of(input: &Input) -> Option<RulesView> {
         let Some(rules) = &input.validate else {
             let choices = Some(input.choices.clone()?);

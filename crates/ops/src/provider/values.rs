@@ -199,7 +199,7 @@ pub(crate) async fn fetch(
     Ok(FetchedItems { items, more: response.more == Some(true) })
 }
 
-/// What people know an item by, as one line.
+/// A label for people, on one line.
 pub(crate) fn label_of(label: Value) -> String {
     match label {
         Value::String(text) => milepost_catalog::text::line(&text, 200),

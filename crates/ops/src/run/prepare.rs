@@ -27,9 +27,9 @@ use crate::prelude::*;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StartOptions {
-    /// The text of a workflow.
+    /// The source of a workflow.
     pub(crate) manifest: Option<Value>,
-    /// Or the id of a workflow in the library.
+    /// The id of a workflow in the library, as an alternative.
     pub(crate) workflow_id: Option<String>,
     pub(crate) inputs: Map<String, Value>,
     /// Whether every call is answered by its catalog's mock.
@@ -68,7 +68,7 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
     };
     let (mock, relaxed) = (child.above.mock, child.durability == Durability::Relaxed);
     let options = StartOptions { workflow_id, inputs, mock, relaxed, ..StartOptions::default() };
-    // The text that the parent run is pinned to. Only a workflow chosen while the run was under way
+    // The source that the parent run is pinned to. Only a workflow that was chosen during the run
     // has none.
     let pinned = options.workflow_id.as_deref().and_then(|id| world.text(id)?.compiled());
     let compiled = match pinned {
@@ -231,7 +231,7 @@ fn budget(
 }
 
 /// How a person must prove their presence. If a PIN is required, it must be set before the run
-/// starts: the run is tied to its key from the first event.
+/// starts, because the run is tied to its key from the first event.
 fn presence(
     writer: &Writer,
     workflow: &Workflow,

@@ -33,7 +33,7 @@ use crate::prelude::*;
 /// Where and how to resume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an argument of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is a separate argument")]
 pub struct Request {
     /// Run id.
     pub run_id: String,
@@ -214,7 +214,7 @@ impl ForecastView {
         self.saved_agent_steps += other.saved_agent_steps;
     }
 
-    /// Removes the upper bounds: the cost of new child runs cannot be predicted.
+    /// Removes the upper bounds, because the cost of new child runs cannot be predicted.
     fn is_open(&mut self) {
         let all = [&mut self.calls, &mut self.writes, &mut self.agent_steps, &mut self.approvals];
         all.into_iter().for_each(|range| range.most = None);
@@ -276,7 +276,7 @@ impl Request {
         }
     }
 
-    /// Whether nothing is changed, for a real resumption or a plan.
+    /// Whether the request changes nothing about the run.
     fn changes_nothing(&self) -> bool {
         self.from.is_none()
             && !self.is_latest()
@@ -353,7 +353,7 @@ async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender
     opened.map(|(sender, _)| sender).map_err(|missing| world_missing(&snapshot.run, &missing))
 }
 
-/// Like [`world()`], for a run that may be moving to another world: missing parts of the old world
+/// Like [`world()`], for a run that may be moving to another world. Missing parts of the old world
 /// do not prevent the move, and are returned as well.
 async fn world_to_leave(
     writer: &Writer,
@@ -531,7 +531,7 @@ fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
-/// The problem for a model that tries to repeat what must not happen twice by accident.
+/// The error for an agent that attempts something only a person may decide.
 fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
     let hint = Hint::text("stop, and ask the person to run ")
@@ -581,7 +581,7 @@ async fn continued(
 ) -> Result<Option<(Vec<StepPlanView>, ForecastView)>> {
     let Ok(snapshot) = writer.reader.runs().snapshot(run).await else { return Ok(None) };
     if matches!(snapshot.state.end, Some(End::Succeeded(_))) {
-        // It was resumed separately and succeeded: the step only waits for its end.
+        // It was resumed separately and succeeded, so the step only waits for its end.
         return Ok(Some((Vec::new(), ForecastView::default())));
     }
     let (flow, state) = (&snapshot.flow, &*snapshot.state);

@@ -1,4 +1,4 @@
-//! `workflow.run`: a run, started once it is on disk.
+//! `workflow.run`: starts a run, which is on disk when the call returns.
 
 use std::time::Duration;
 

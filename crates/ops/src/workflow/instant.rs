@@ -1,4 +1,4 @@
-//! Timestamps as text.
+//! Formats timestamps.
 
 use milepost_engine::time::rfc3339;
 
