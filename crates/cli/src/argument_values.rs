@@ -63,7 +63,7 @@ pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> CliResult<Map<Stri
     let message = match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => return Ok(object),
         Ok(_) => format!("`{flag}` is not a JSON object"),
-        // Report the position but not the source there, which may be a secret.
+        // Report the position but not the text at that position, which may be a secret.
         Err(error) => {
             let (line, column) = (error.line(), error.column());
             format!("`{flag}` is not valid JSON at line {line}, column {column}")

@@ -48,8 +48,7 @@ pub(crate) const SOURCE_AROUND_BYTES: usize = 512;
 pub(crate) const CLIENT_CONFIG_BYTES: usize = 64 * 1024 * 1024;
 /// Maximum number of characters in the name that a server is installed under.
 pub(crate) const SERVER_NAME_CHARS: usize = 64;
-/// Maximum size of an install receipt, in bytes. It contains a path and the source around the
-/// entry.
+/// Maximum size of an install receipt, in bytes. It contains a path and the text around the entry.
 pub(crate) const RECEIPT_BYTES: usize = 256 * 1024;
 /// Maximum nesting depth of arrays and objects in a client's configuration.
 pub(crate) const JSONC_DEPTH: usize = 128;

@@ -124,8 +124,8 @@ impl CliSession {
 }
 
 impl Drop for CliSession {
-    /// Lets a run that this command sent a message to continue, and its parent run as well, so that
-    /// they are not left incomplete when the command is done.
+    /// Lets the run that received a message from this command continue, and its parent run as well,
+    /// so that they are not left incomplete when the command is done.
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;

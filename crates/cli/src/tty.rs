@@ -67,7 +67,7 @@ pub(crate) fn read_line(
     let read = read_keys(reader, interrupt);
     tcsetattr(&terminal, OptionalActions::Now, &before)?;
     if read.is_err() {
-        // The next message starts on a line of its own.
+        // The next message starts on a new line.
         drop(writer.write_all(b"\n"));
     }
     read

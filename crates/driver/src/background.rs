@@ -157,9 +157,9 @@ impl Driver {
         self.inner.watcher.sleepers.add(run, wake_ms, now_ms, self.now_ms());
     }
 
-    /// Acquires orphaned runs, and finds out when the next run is due. Runs that this process
-    /// cannot drive, because their world is missing or a newer version wrote them, do not hold up
-    /// the others, because the next sweep continues after them.
+    /// Acquires orphaned runs, and finds out when the next run is due. Some runs cannot be driven
+    /// by this process, because their world is missing or a newer version wrote them. They do not
+    /// hold up the others: the next sweep continues after them.
     pub(crate) async fn adopt(&self) -> Result<(), RunError> {
         if self.ends() {
             return Ok(());
@@ -189,7 +189,7 @@ impl Driver {
         }
         let next_wake = journal.next_wake().await?;
         if next_wake.is_some() {
-            // Lets other processes see that somebody is here to wake sleeping runs.
+            // Shows other processes that this one will wake sleeping runs.
             self.announce().await?;
         }
         watcher.sleepers.watch(next_wake);

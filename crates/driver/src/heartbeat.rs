@@ -89,7 +89,7 @@ impl Heartbeat {
         beating.valid_until = Some(beating.valid_until.map_or(until, |last| last.max(until)));
     }
 
-    /// Checks the clocks, periodically: detects that the process was suspended, that the machine
+    /// Checks the clocks periodically, to detect that the process was suspended, that the machine
     /// slept, or that the wall clock jumped.
     pub(crate) fn looks(&self) {
         let now = self.sends();

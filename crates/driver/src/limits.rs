@@ -1,4 +1,4 @@
-//! Every limit of driving runs, named once.
+//! Every limit of the driver.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const BEAT_LEAST: Duration = Duration::from_millis(20);
 /// Maximum drift of the wall clock from the monotonic one between two heartbeats.
 pub const CLOCK_JUMP: Duration = Duration::from_secs(3);
-/// How often an answer from another process is polled for.
+/// How often to poll for an answer from another process.
 pub const ANSWER_POLL: Duration = Duration::from_millis(15);
 /// How long a sender waits for the process where a run sleeps to handle a message before it
 /// acquires the run itself.
@@ -15,8 +15,8 @@ pub const OTHERS_FIRST: Duration = Duration::from_millis(150);
 pub const SHOWN: Duration = Duration::from_secs(1);
 /// Maximum number of orphaned runs that are looked up per page.
 pub const ADOPTED: usize = 32;
-/// Maximum number of orphaned runs that this process cannot drive and that one sweep visits. The
-/// rest is left to the next sweep.
+/// Maximum number of orphaned runs that one sweep visits although this process cannot drive them;
+/// the rest are left to the next sweep.
 pub const LEFT_ALONE: usize = 1_000;
 /// Maximum number of runs that are acquired at the same time.
 pub const CLAIMS: usize = 32;
@@ -29,9 +29,9 @@ pub const CHILD_TOLD: Duration = Duration::from_secs(5);
 pub const OUTCOMES: usize = 64;
 /// How often a run checks for messages and on its children, in case a wake-up was lost.
 pub const RUN_POLL: Duration = Duration::from_secs(5);
-/// A run that continues on its own within this time is not released.
+/// How soon a run must continue on its own to be kept instead of released, in milliseconds.
 pub const SOON_MS: u64 = 1_500;
-/// How often a process with sleeping runs checks the clock, because it may be set.
+/// How often a process with sleeping runs checks the clock, because the clock may be set.
 pub const ALARM_POLL: Duration = Duration::from_secs(5);
 /// Maximum number of runs that one process wakes at the same time.
 pub const WOKEN: usize = 32;

@@ -110,7 +110,7 @@ pub struct WaitOptions {
 pub enum Until {
     /// No other condition.
     NextEvent,
-    /// The run comes to rest, even if that is not an event of its own.
+    /// The run comes to rest, even if that is not recorded as an event.
     Rest,
 }
 

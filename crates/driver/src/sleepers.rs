@@ -29,8 +29,8 @@ struct Sleeping {
     waking: HashSet<RunId>,
     /// Sorted by wall-clock time.
     order: BTreeSet<(u64, RunId)>,
-    /// When a run that this process did not release is due, in case no other process is there to
-    /// wake it.
+    /// The next wake time of the runs that other processes released, in case none of those
+    /// processes is left to wake them.
     others_ms: Option<u64>,
 }
 

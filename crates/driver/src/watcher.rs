@@ -1,7 +1,7 @@
 //! Read access to runs: a run driven by this process is read from memory, and for others only the
 //! events since the last read are loaded.
 //!
-//! Readers only see what is in the journal: of a driven run, only what has been written.
+//! Readers only see what is in the journal: for a driven run, only what has already been written.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -458,7 +458,7 @@ impl RunWatcher {
         for (run, active) in &driven {
             let RunProgress { status, calls, .. } = active.progress();
             let goes_on = status == Status::Running && !self.waits_below(run).await.unwrap_or(true);
-            // A run that has ended is about to tell its parent.
+            // A run that has ended is about to notify its parent.
             let moves = goes_on || calls || status.has_ended();
             if moves && self.writes(Some(active)).is_ok() {
                 return false;

@@ -150,8 +150,8 @@ fn target(
             _ => Err(Cause::SeveralDue { due }.into()),
         };
     };
-    // A step id refers to the execution that is due, or else to the one that already judged this
-    // exact output.
+    // A step id refers to the execution that is due, or else to the one for which this exact output
+    // was already judged.
     let of_name = |key: &&StepKey| key.as_str() == named || key.step() == named;
     let done = || took(state, Some(named), wanted);
     if let Some(key) = due.iter().find(of_name).cloned().or_else(done) {
@@ -166,7 +166,7 @@ fn target(
     Err(Cause::NoStep { step: named.to_owned(), near }.into())
 }
 
-/// The execution that already judged this exact output.
+/// The execution for which this exact output was already judged.
 fn took(state: &State, named: Option<&str>, wanted: &str) -> Option<StepKey> {
     let of_name =
         |key: &StepKey| named.is_none_or(|name| key.as_str() == name || key.step() == name);

@@ -399,7 +399,7 @@ pub struct Submission {
     pub messages: Vec<String>,
 }
 
-/// One thing that is wrong with a submission.
+/// A problem with a submission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmissionIssue {
     pub message: String,
@@ -412,7 +412,7 @@ pub struct SubmissionIssue {
 pub struct ApprovalRequest {
     pub key: StepKey,
     pub message: String,
-    /// The requests that the approval allows, as far as they are known.
+    /// The requests that the approval allows, if they are already known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownCall>,
     /// Steps that will send something after approval, but whose requests are not known yet.

@@ -864,8 +864,8 @@ impl Turn<'_> {
         Ok(Reply::Done)
     }
 
-    /// Whether this actor may end the pause. A run that was paused by itself stays paused when its
-    /// parent resumes.
+    /// Whether this actor may end the pause. A run that was paused individually stays paused when
+    /// its parent resumes.
     fn may_go_on(&self, by: &Actor) -> bool {
         let state = self.state();
         let theirs = *by == engine_actor("parent") && state.paused_by.as_ref() != Some(by);
@@ -988,8 +988,8 @@ fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String
     format!("{run}/{key}{again}{pass}")
 }
 
-/// The id of the run that a step starts: the same however often it is started, and a new one for
-/// every polling pass and whenever somebody has the step done again.
+/// The id of the run that a step starts: the same each time it is started, and a new one for every
+/// polling pass and whenever somebody has the step done again.
 fn child_run(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let digest = Sha256::digest(idempotency_key(run, key, step));
     let mut id = [0; 16];

@@ -37,7 +37,7 @@ pub enum Signal {
     Pause { by: Actor },
     /// Ends a pause.
     Unpause { by: Actor },
-    /// Resumes the run; the sender planned the resumption on the state after `seq`.
+    /// Resumes the run; the sender planned the resumption based on the state after `seq`.
     Resume { seq: u64, resumption: Box<Resumption> },
     /// A child run has ended.
     ChildEnded {

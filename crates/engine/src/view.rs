@@ -185,7 +185,7 @@ pub(crate) fn variables(flow: &Flow, state: &State, key: &StepKey) -> Value {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepBrief {
     pub key: StepKey,
-    /// The title for people.
+    /// The display title.
     pub title: Option<String>,
     /// What the agent should do.
     pub prompt: String,

@@ -113,7 +113,7 @@ pub(crate) const WATCH_EVERY: Duration = Duration::from_secs(1);
 /// How long an HTTP message that overtook another one waits for it: a notification for the request
 /// it is about, or a request for an earlier one with the same id.
 pub(crate) const OVERTAKEN: Duration = Duration::from_secs(5);
-/// How many times per idle period sessions are checked.
+/// Number of times per idle period that sessions are checked.
 pub(crate) const SESSION_LOOKS: u32 = 4;
 /// Maximum number of characters in a token; a longer one is rejected unread.
 pub(crate) const TOKEN_CHARS: usize = 16 << 10;

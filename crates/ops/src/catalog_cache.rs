@@ -205,7 +205,7 @@ impl CatalogCache {
         self.catalogs.get(id).or_problem()
     }
 
-    /// Succeeds if there is an unreadable record with this id.
+    /// Whether there is an unreadable record with this id.
     pub(crate) fn is_unreadable(&self, id: &CatalogId) -> bool {
         let listing = self.catalogs.list().unwrap_or_default();
         listing.unreadable.iter().any(|file| file.id.as_ref() == Some(id))

@@ -1,4 +1,5 @@
-//! The configuration key by key, and where everything is stored. For people, never for models.
+//! The configuration key by key, and where everything is stored. Available to people, but not to
+//! models.
 
 use milepost_store::person::Person;
 use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};
@@ -31,7 +32,7 @@ pub struct Setting {
     pub value: Value,
     /// `project`, `user` or `environment`, depending on the file, or `default`.
     pub from: &'static str,
-    /// The file that sets it, or would.
+    /// The file that sets it, or in which it would be set.
     pub path: String,
 }
 

@@ -112,7 +112,7 @@ pub(crate) const DOCTOR_FILES: usize = 50;
 /// Maximum depth to which a client's configuration is searched for servers. Claude Code stores
 /// those of a project below a key and a path.
 pub(crate) const CLIENT_CONFIG_DEPTH: usize = 3;
-/// Minimum free disk space, in bytes. Below it, the next import, or a busy day, may fail.
+/// Free disk space below which a large import or many runs may fail, in bytes.
 pub(crate) const DISK_LOW_BYTES: u64 = 512 << 20;
 /// Free disk space below which the next write may fail, in bytes.
 pub(crate) const DISK_FULL_BYTES: u64 = 32 << 20;

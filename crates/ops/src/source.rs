@@ -38,7 +38,7 @@ pub(crate) struct DocumentSource<'a> {
 pub(crate) struct SourceDocument {
     /// The document, with everything it refers to.
     pub(crate) bundled: Bundled,
-    /// Its source, for the catalog's record.
+    /// Where it came from, for the catalog's record.
     pub(crate) origin: CatalogSource,
     /// The URL that it was read from, if any.
     pub(crate) url: Option<Url>,

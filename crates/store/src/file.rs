@@ -92,7 +92,7 @@ pub(crate) fn if_present<T>(read: Result<T, FileError>) -> Result<Option<T>, Fil
     }
 }
 
-/// The mode of a file that is accessible to anyone but its owner; `None` if it is not.
+/// The mode of a file that users other than its owner can access; `None` if only its owner can.
 pub(crate) fn exposed_mode(path: &Path) -> Result<Option<u32>, FileError> {
     #[cfg(unix)]
     {
@@ -160,7 +160,7 @@ pub(crate) enum Replace {
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileMode {
-    /// Those of the file it replaces; for a new file, the system's default.
+    /// The same users as for the file it replaces; for a new file, the system's default.
     Same,
     /// Only its owner, from the moment it is created.
     Owner,

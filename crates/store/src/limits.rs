@@ -1,4 +1,4 @@
-//! Every limit of the store, named once.
+//! Every limit of the store.
 
 use std::time::Duration;
 
@@ -13,12 +13,13 @@ pub const DOCUMENTS_BYTES: usize = 4 * 1024 * 1024;
 /// How old a change must be before its timestamp can be relied on: another change shortly
 /// afterwards could get the same timestamp.
 pub const SETTLED_AFTER: Duration = Duration::from_millis(50);
-/// Like [`SETTLED_AFTER`], for file systems whose timestamps are whole seconds, or even every other
-/// second.
+/// Like [`SETTLED_AFTER`], for file systems whose timestamps have a precision of only one or two
+/// seconds.
 pub const SETTLED_AFTER_COARSE: Duration = Duration::from_secs(3);
 /// Maximum number of threads that read files in parallel.
 pub const THREADS: usize = 4;
-/// Maximum number of files that are read on one thread, because starting more is not worthwhile.
+/// Maximum number of files that are read on one thread. Starting more threads for them is not
+/// worthwhile.
 pub const FILES_ON_ONE_THREAD: usize = 64;
 /// How long a writer waits for the lock of a directory.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -69,13 +70,13 @@ pub const REFERENCE_SHOWN_CHARS: usize = 200;
 pub const WRITES_WAITING: usize = 4_096;
 /// Maximum number of writes in one commit.
 pub const WRITES_AT_ONCE: usize = 256;
-/// A synced commit that is faster than this runs on the calling thread, because handing it to
-/// another thread would take longer.
+/// Maximum duration of a synced commit for the next one to run on the calling thread, because
+/// handing it to another thread would take longer.
 pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
 /// Number of pages in the write-ahead log that trigger a checkpoint: 4 MiB.
 pub const LOG_PAGES: i32 = 1_000;
 /// Like [`LOG_PAGES`], while no write is waiting. Checkpointing early keeps the log from growing,
-/// and syncing a growing file takes 50 % longer.
+/// and syncing a growing file takes 50% longer.
 pub const LOG_PAGES_AT_REST: i32 = 100;
 /// Maximum number of runs whose progress a process records next to the database: more than a log of
 /// [`LOG_PAGES`] can hold.
@@ -122,7 +123,7 @@ pub const RUNS_PURGED_AT_ONCE: usize = 200;
 pub(crate) const KEPT_FILES: usize = 1_000_000;
 /// Maximum size of such a file, in bytes: more than any stored response.
 pub(crate) const KEPT_FILE_BYTES: usize = 1024 * 1024 * 1024;
-/// How long a file is kept that no run refers to: one day, because someone may have been given its
+/// How long a file that no run refers to is kept: one day, because someone may have been given its
 /// path.
 pub(crate) const KEPT_UNNAMED_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Maximum number of errors listed for a file.

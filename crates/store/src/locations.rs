@@ -208,8 +208,8 @@ impl Resolver<'_> {
         base.join("milepost").join("config.toml")
     }
 
-    /// A directory of the user: below the variable's value, else below the home directory, else in
-    /// the project.
+    /// A directory of the user: below the path in the variable, or else below the home directory,
+    /// or else in the project.
     fn of_user(&self, variable: &str, below_home: &str, in_project: &str) -> PathBuf {
         match (self.path(variable), self.home()) {
             (Some(base), _) => base.join("milepost"),

@@ -49,7 +49,8 @@ impl FileStamp {
             length: metadata.len(),
             modified_ns,
             changed_ns: modified_ns,
-            // The closest thing to an identity: a file that takes over the name is created later.
+            // The creation time is the closest thing to an identity here: a file that replaces this
+            // one is created later.
             inode: since_epoch_ns(created) as u64,
             device: 0,
         }

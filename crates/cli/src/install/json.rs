@@ -62,7 +62,7 @@ pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) 
     Ok(vec![TextEdit { start: member.value.start, end: member.value.end, text: new }])
 }
 
-/// Removes an entry, and with `parent_too` the object that held nothing else.
+/// Removes an entry and, with `parent_too`, the object around it if it contains nothing else.
 pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
     let root = jsonc::parse(text)?.ok_or_else(|| EditFault::new(0, "the file is empty"))?;
     let (parent, index) = found(&root, slot)?;

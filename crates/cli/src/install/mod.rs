@@ -277,7 +277,7 @@ impl Job<'_> {
         EditRequest { path: &self.path, slot: &self.slot, entry: &self.entry, out }
     }
 
-    /// The diff of the entry; `stays` is whether the file exists afterwards.
+    /// The diff of the entry; `stays` is true if the file exists afterwards.
     fn diff(
         &self,
         before: Option<&Value>,

@@ -70,7 +70,7 @@ fn parse(text: &str) -> Result<Document<&str>, EditFault> {
     })
 }
 
-/// The lines of the entry, and whether it is a value in a table rather than a table of its own.
+/// The lines of the entry, and whether it is a value in a table rather than a separate table.
 fn lines(
     text: &str,
     document: &Document<&str>,

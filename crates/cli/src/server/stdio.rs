@@ -114,8 +114,8 @@ pub(crate) fn style(shown: &McpSurfaceArgs, surface: Surface) -> ToolStyle {
     }
 }
 
-/// A thread beside the server that continues orphaned runs, using the same operations. Nothing is
-/// opened until there are runs.
+/// A thread that runs alongside the server and continues orphaned runs, using the same operations.
+/// Nothing is opened until there are runs.
 struct OrphanThread {
     /// Dropped when the server stops.
     open: mpsc::Sender<()>,

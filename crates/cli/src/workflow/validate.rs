@@ -88,7 +88,7 @@ fn worse(one: Exit, other: Exit) -> Exit {
     if weight(other) > weight(one) { other } else { one }
 }
 
-/// Applies certain fixes and writes the result once.
+/// Applies unambiguous fixes and writes the result once.
 fn fix(loaded: &mut LoadedDocument, terminal: &mut Terminal) -> CliResult<usize> {
     let Some(mended) = mend::mended(&loaded.document, environment::world()) else { return Ok(0) };
     match (&loaded.versioned, &loaded.file) {

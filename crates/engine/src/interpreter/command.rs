@@ -71,7 +71,7 @@ impl StepCall {
 pub struct ApprovalDraft {
     pub key: StepKey,
     pub message: String,
-    /// The requests and child runs that depend on the answer, as far as they are known.
+    /// The requests and child runs that depend on the answer, if they are already known.
     pub deeds: Vec<PlannedCall>,
     /// When the question expires.
     pub expires_at_ms: Option<u64>,

@@ -121,7 +121,7 @@ impl Frontier {
         }
     }
 
-    /// Records that a step has one dependency less, or one more, to wait for.
+    /// Records that a step has one dependency fewer, or one more, to wait for.
     fn count(&mut self, number: usize, over: bool) {
         let missing = &mut self.places[number].missing;
         *missing = if over { *missing - 1 } else { *missing + 1 };

@@ -54,7 +54,7 @@ pub(crate) fn pause(
 }
 
 /// Whether an answer leaves the outcome of the request open because a gateway gave up on the server
-/// behind it. An author who lists the status for retries is taken to know that server.
+/// behind it. An author who lists the status for retries is assumed to know that server.
 pub(crate) fn is_ambiguous(step: &Step, status: u16) -> bool {
     let named = step.retry.as_ref().is_some_and(|retry| {
         retry.on.is_some() && is_worth_it(Some(retry), FailureKind::Status(status))

@@ -163,7 +163,7 @@ impl<'s> RunEvaluator<'s> {
         Ok(NextCommand::Ask(Box::new(ApprovalDraft { key, message, deeds, expires_at_ms })))
     }
 
-    /// The calls that depend on a step, as far as they are known.
+    /// The calls that depend on a step, if they are already known.
     pub(crate) fn deeds_below(&self, key: &StepKey) -> Vec<PlannedCall> {
         self.nodes_below(key).flat_map(|node| self.deeds_of(node).unwrap_or_default()).collect()
     }

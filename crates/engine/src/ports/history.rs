@@ -68,7 +68,7 @@ pub struct Forgetting {
 pub struct Forgotten {
     pub workflow: String,
     pub input: String,
-    /// How many values: one for each folder in which it was given.
+    /// The number of values; there is one for each folder in which the input was given.
     pub values: usize,
 }
 

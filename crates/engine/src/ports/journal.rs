@@ -49,8 +49,8 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// holder's runs for the returned duration, counted from the moment the call was *sent*.
     fn beat<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration>;
 
-    /// Releases all leases of a holder except for these runs: if the reply to [`Journal::take`] was
-    /// lost, the holder has a lease that it does not know about.
+    /// Releases all leases of a holder except those of these runs. If the reply to
+    /// [`Journal::take`] was lost, the holder has a lease that it does not know about.
     fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> JournalFuture<'a, ()>;
 
     /// Releases all leases of a holder at once.
@@ -168,7 +168,7 @@ serialized_enum! {
 }
 
 /// A run's state as shown in the index. It follows from the events, but the index cannot interpret
-/// them and has to be given it.
+/// them, so the writer supplies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
     pub status: RunStatus,
@@ -330,7 +330,7 @@ pub struct Append {
 pub struct RunRecord {
     pub id: RunId,
     pub workflow: WorkflowId,
-    /// The workflow's title for people.
+    /// The workflow's display title.
     pub title: String,
     /// The hash of the workflow's source.
     pub text: Digest,

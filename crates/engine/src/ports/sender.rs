@@ -137,7 +137,7 @@ pub struct ChildRun {
 pub struct PreparedRun {
     pub id: RunId,
     pub workflow: WorkflowId,
-    /// The workflow's title for people.
+    /// The workflow's display title.
     pub title: String,
     /// The source of the workflow.
     pub text: String,

@@ -1,7 +1,7 @@
 //! What a resumption will cost if every attempt succeeds, and what it saves.
 //!
-//! The forecast is exact where the deciding values are known: inputs and kept outputs. A condition,
-//! a list or a number of passes that depends on future values makes it a range.
+//! The forecast is exact if the deciding values are known, as inputs and kept outputs are. A
+//! condition, a list or a number of passes that depends on future values makes it a range.
 
 use std::fmt;
 

@@ -88,7 +88,7 @@ impl StepSelection {
         choice
     }
 
-    /// Selects the steps that run again for a reason of their own.
+    /// Selects the steps that run again independently of other steps.
     fn roots(&mut self, flow: &Flow, state: &State, wish: &ResolvedRequest<'_>) {
         for (index, node) in flow.nodes().iter().enumerate() {
             let begun = state.within(&node.key).next().is_some();

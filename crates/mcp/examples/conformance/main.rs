@@ -58,7 +58,7 @@ fn main() -> io::Result<()> {
         let fixtures = Fixtures::new();
         let ended = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink()));
         let stop = async {
-            // Stop the server, however standard input ended.
+            // Stop the server, regardless of how standard input ended.
             let _ = ended.await;
         };
         http::serve(listener, settings, move || fixtures.clone(), stop).await;
@@ -135,7 +135,7 @@ impl ServerHandler for Fixtures {
         self.call(request, &context).await
     }
 
-    /// Finds a tool by name; its schema says which arguments are mirrored in headers.
+    /// Finds a tool by name; its schema defines which arguments are mirrored in headers.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         fixtures::tools().ok()?.into_iter().find(|tool| tool.name == name)
     }

@@ -1,9 +1,9 @@
 //! Decides who may send requests. This is the only check, and it precedes every route and method,
 //! including streams.
 //!
-//! A page in a browser can reach this machine through a host name of its own that resolves here, so
-//! the `Host` must be one of ours, and so must the `Origin` if there is one. Any local process can
-//! open a connection, so a token is needed even there.
+//! A page in a browser can reach this machine through its own host name that resolves here, so the
+//! `Host` must be one of ours, and so must the `Origin` if there is one. Any local process can open
+//! a connection, so a token is needed even there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -146,7 +146,7 @@ impl Guard {
     /// Checks whether a request is admitted, and returns who sent it.
     pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, AccessRefusal> {
         self.comes_from(&head.uri, &head.headers)?;
-        // Health checks need no token, and reveal nothing else.
+        // Health checks need no token, and reveal only whether the server is healthy.
         if matches!(head.method, Method::GET | Method::HEAD) && head.uri.path() == HEALTH {
             return Ok(Principal::default());
         }

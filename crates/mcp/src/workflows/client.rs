@@ -33,8 +33,8 @@ const SESSION: &str = "mcp-session-id";
 /// The client that made a call.
 #[derive(Clone, Copy)]
 pub(super) enum McpClient<'c> {
-    /// A client served by `rmcp`. In a session it is asked with a request of ours; otherwise it
-    /// repeats its request together with the answer.
+    /// A client served by `rmcp`. In a session, it is asked with a request from the server;
+    /// otherwise it repeats its request together with the answer.
     Peer(&'c Context),
     /// A client of the guide contract. Nothing is known about it, and it cannot be asked.
     Guide,

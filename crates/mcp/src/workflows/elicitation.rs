@@ -1,6 +1,6 @@
-//! Asks the person behind a client in the way its revision supports: with a request of ours in a
-//! session, or with an incomplete answer to a stateless request. Missing inputs of a run are also
-//! requested with a form.
+//! Asks the person behind a client in the way its revision supports: with a request from the server
+//! in a session, or with an incomplete answer to a stateless request. Missing inputs of a run are
+//! also requested with a form.
 
 use milepost_model::input::{InputType, Mode};
 use milepost_model::problem::{Code, Problem};

@@ -219,7 +219,7 @@ pub(super) struct Tasks<'s> {
 }
 
 impl Tasks<'_> {
-    /// Looks at a run.
+    /// Finds a task by its id and returns the current state of its run.
     pub(super) async fn find(&self, id: &str) -> Result<TaskRun, Problem> {
         self.find_within(id, 0).await
     }

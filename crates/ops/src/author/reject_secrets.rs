@@ -23,8 +23,8 @@ pub(super) fn of_workflow(writer: &Writer, id: &str, inputs: &Map<String, Value>
     of_document(&writer.reader.workflow(id)?.document, inputs)
 }
 
-/// Rejects secret inputs of a source. An invalid source does not show reliably which inputs are
-/// secret, so it must not mention secrets at all.
+/// Rejects secret inputs of a workflow given as source. An invalid source does not show reliably
+/// which inputs are secret, so it must not mention secrets at all.
 pub(super) fn of_text(writer: &Writer, text: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&workflow::read(&writer.reader, text.as_bytes(), None), inputs)
 }

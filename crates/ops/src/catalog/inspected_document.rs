@@ -18,9 +18,9 @@ pub(super) struct InspectedDocument {
     pub(super) inspection: Inspection,
     /// The URL of the API.
     pub(super) base: Option<Url>,
-    /// The original source, if it is not the JSON in `api`.
+    /// The original document, if it is not the JSON in `api`.
     pub(super) written: Option<String>,
-    /// Its source, for the catalog's record.
+    /// Where it came from, for the catalog's record.
     pub(super) origin: CatalogSource,
     pub(super) warnings: Vec<DocumentFinding>,
     pub(super) violations: Vec<DocumentFinding>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use milepost_model::secret::Secret;
 use milepost_model::wording::Wording;
 
-/// Who decided on a call.
+/// Who decided to make a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerKind {
     /// A person, who typed it.
@@ -67,7 +67,7 @@ pub trait Caller: Sync {
         false
     }
 
-    /// Who decided on the call; a model unless known otherwise.
+    /// Who decided to make the call; a model unless known otherwise.
     fn kind(&self) -> CallerKind {
         CallerKind::Agent
     }

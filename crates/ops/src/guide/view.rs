@@ -24,7 +24,7 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
-/// A step as JSON as its author wrote it, with the prompt as one string and the confirmation
+/// A step in JSON, as its author wrote it, but with the prompt as one string and the confirmation
 /// decided.
 pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> Response {
     let make = || Value::Object(authored(document, due)).to_string();

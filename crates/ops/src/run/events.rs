@@ -62,7 +62,7 @@ pub struct EventView {
     pub hint: Worded,
 }
 
-/// The failure of an event: its own, or that of the run of a step.
+/// The failure of an event: its own, or that of a child run.
 fn failure_in(event: &mut Value) -> Option<&mut Value> {
     let places = ["/failure", "/outcome/failure"];
     let place = places.into_iter().find(|place| event.pointer(place).is_some())?;

@@ -377,8 +377,8 @@ async fn world_to_leave(
     }
 }
 
-/// Pins an open run to a world before it is resumed. Pinning is an event of its own, and the plan
-/// must be based on the latest events.
+/// Pins an open run to a world before it is resumed. Pinning is a separate event, and the plan must
+/// be based on the latest events.
 async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot> {
     if snapshot.state.head.world.is_some() || snapshot.state.end.is_some() {
         return Ok(snapshot);

@@ -1,4 +1,4 @@
-//! `workflow.decide`: a person decides the outcome of a request for which it is unknown, or of a
+//! `workflow.decide`: a person decides the outcome of a request whose outcome is unknown, or of a
 //! step without an acceptable submission.
 
 use milepost_engine::StepKey;
@@ -81,8 +81,8 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await
 }
 
-/// The problem when a request is said to have happened but no output is given, which later steps
-/// may read.
+/// The problem when a person decides that a request happened but gives no output. Later steps may
+/// read the output.
 fn untold(key: &StepKey) -> Problem {
     let message = format!("the output of `{key}` is missing");
     let hint = Hint::text("add ")

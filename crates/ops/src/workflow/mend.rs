@@ -1,4 +1,4 @@
-//! Applies all certain fixes to a document, repeatedly until none is left.
+//! Applies all unambiguous fixes to a document, repeatedly until none is left.
 
 use milepost_model::check::World;
 use milepost_model::document::Document;
@@ -21,7 +21,8 @@ pub struct MendedDocument {
     pub fixed: usize,
 }
 
-/// Applies certain fixes of errors until there are none left; `None` if there is nothing to fix.
+/// Applies unambiguous fixes of errors until there are none left; `None` if there is nothing to
+/// fix.
 pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
     let mut mended: Option<MendedDocument> = None;
     for _ in 0..limits::MEND_ROUNDS {
@@ -58,7 +59,7 @@ pub fn write(
     saved.map(drop).map_err(|error| problem::of_change(error, &writer.reader))
 }
 
-/// The number of errors that have a certain fix.
+/// The number of errors that have an unambiguous fix.
 pub fn fixable(document: &Document) -> usize {
     let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
     errors.filter(|one| one.fix.is_some()).count()

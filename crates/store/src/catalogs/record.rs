@@ -130,7 +130,7 @@ serialized_enum! {
     GivenBy {
         /// The user, who may point to a private host.
         User = "user",
-        /// The document, which may not.
+        /// The document, which may not point to a private host.
         Document = "document",
     }
 }

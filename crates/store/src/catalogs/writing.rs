@@ -1,4 +1,4 @@
-//! Writing of catalogs. Every change is made while holding the directory's lock.
+//! Writes catalogs. Every change is made while holding the directory's lock.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Liveness of holders, determined by their locks.
 //!
-//! Each holder keeps a lock on a file of its own. The system releases the lock when the process
-//! ends, however it ends. If the lock is free, nobody drives the holder's runs any more; if it is
+//! Each holder keeps a lock on its own file. The system releases the lock when the process ends,
+//! even if it crashes. If the lock is free, nobody drives the holder's runs any more; if it is
 //! held, the process is alive, even if it is suspended. A holder without a file counts as alive as
 //! long as its heartbeat continues.
 

@@ -42,8 +42,8 @@ fn file(connection: &Connection) -> Result<Vec<String>, RunsError> {
     }
 }
 
-/// Checks everything. Each run is read in a transaction of its own, so that the log can be
-/// checkpointed in the meantime.
+/// Checks everything. Each run is read in its own transaction, so that the log can be checkpointed
+/// in the meantime.
 pub(super) fn check(reader: &RunsReader) -> Result<CheckReport, RunsError> {
     let (readers, key, _) = reader.parts();
     let file = readers.with(file)?;

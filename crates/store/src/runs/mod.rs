@@ -1,7 +1,7 @@
 //! Runs on disk: an index of all runs, the journal of each run, and the messages sent to it.
 //!
 //! Any number of processes share one `SQLite` file. Each process has one thread that writes;
-//! readers have connections of their own and never block. The journal does not interpret events.
+//! readers have their own connections and never block. The journal does not interpret events.
 //! Everything acknowledged is on disk, and a row that is not as it was written is never trusted:
 //! its run is quarantined, and all others continue.
 //!
@@ -177,7 +177,7 @@ impl Runs {
     }
 }
 
-/// Writing. Each write is atomic, and several are committed together.
+/// Write operations. Each one is atomic, and several are committed together.
 impl Runs {
     /// Records a run with its source and first events. If a holder is given, it gets the lease.
     pub fn create(&self, new: NewRunRow, holder: Option<HolderId>, done: impl WriteDone<Created>) {
@@ -192,7 +192,7 @@ impl Runs {
         self.submit(mode, move |db, key| run::create(db, key, new, holder), done);
     }
 
-    /// Writes atomically what happened in a run: its events, its summary and replies to messages.
+    /// Writes the events of a run, its summary and replies to messages, all in one transaction.
     pub fn append(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
         if let Err(error) = event::check_size(&what.events).and(answers) {
@@ -404,7 +404,7 @@ fn commit_mode(durability: Durability) -> CommitMode {
     }
 }
 
-/// Reading. Each read uses a consistent snapshot on its own connection.
+/// Read operations. Each one uses a consistent snapshot on its own connection.
 impl Runs {
     /// The unanswered messages to a run.
     pub fn pending(&self, run: &RunId) -> Result<PendingMessages, RunsError> {

@@ -71,7 +71,7 @@ impl Observer {
         } else {
             (one.mark, one.still) = (mark, Duration::ZERO);
         }
-        // Checks may overtake each other.
+        // Checks may complete out of order.
         one.at = one.at.max(at);
         one.still
     }

@@ -268,8 +268,7 @@ pub(super) fn boot() -> Option<String> {
     (plain && !told.is_empty() && told != NONE).then(|| told.to_owned())
 }
 
-/// The runs that are not as far as was noted, each with the sequence number of its last known
-/// event.
+/// The runs that lag behind their notes, each with the sequence number of its last known event.
 pub(super) fn behind(db: Db<'_>, notes: &[ProgressNote]) -> Result<Vec<(RunId, u64)>, RunsError> {
     let mut found: Vec<(RunId, u64)> = Vec::new();
     for note in notes {

@@ -51,8 +51,8 @@ impl DiskReserve {
         if fs::metadata(&self.path).is_ok_and(is_whole) {
             return true;
         }
-        // Actually written, because a file system may promise space that it does not have. The
-        // space is allocated from then on, so no sync is needed.
+        // The file is actually written, because a file system may promise space that it does not
+        // have. The space is allocated from then on, so no sync is needed.
         let written = file::owned().truncate(true).open(&self.path).and_then(|mut file| {
             for _ in 0..limits::RESERVE_BYTES / ZEROS.len() {
                 file.write_all(&ZEROS)?;

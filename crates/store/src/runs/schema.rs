@@ -24,7 +24,7 @@ pub const FILE: &str = "runs.db";
 /// use.
 const VERSION: u32 = 1;
 const TABLES: &str = include_str!("schema.sql");
-/// Tables added since: runs that were purged, and runs that were lost.
+/// Tables that were added later: runs that were purged, and runs that were lost.
 const ADDED: &str = "
     CREATE TABLE IF NOT EXISTS purged_runs(run TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS lost_runs(run TEXT NOT NULL PRIMARY KEY, seq INTEGER NOT NULL)

@@ -1,8 +1,8 @@
 //! Implements the engine's ports on top of the runs of a directory.
 //!
 //! Nothing is opened before it is needed, and reading creates nothing: reads use a read-only
-//! connection until something is written. A process writes through a single connection, however
-//! many clones of the journal there are.
+//! connection until something is written. A process writes through a single connection, regardless
+//! of the number of clones of the journal.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -26,7 +26,7 @@ pub struct WorkflowHistory {
     directory: PathBuf,
 }
 
-/// A version of a workflow, and how it came about.
+/// A version of a workflow, and how it was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredVersion {
     pub version: Digest,
@@ -120,7 +120,7 @@ impl WorkflowHistory {
     }
 
     /// Copies the history of one id to another and adds a change. The target's own history is kept.
-    /// The source keeps its history until [`WorkflowHistory::forget`] is called. The caller holds
+    /// The first id keeps its history until [`WorkflowHistory::forget`] is called. The caller holds
     /// the directory's lock.
     pub(super) fn carry(
         &self,
