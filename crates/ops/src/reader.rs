@@ -128,8 +128,8 @@ impl Reader {
         Config::read(&self.locations).or_problem()
     }
 
-    /// The current configuration, read again only if the file has changed: every request of a run
-    /// needs it.
+    /// The current configuration, which is read again only if the file has changed, because every
+    /// request of a run needs it.
     pub(crate) fn live_config(&self) -> Result<Arc<Config>> {
         self.live_config.read(&self.locations).or_problem()
     }

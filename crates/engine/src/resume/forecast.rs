@@ -247,7 +247,7 @@ impl<'o> Outlook<'o> {
         }
     }
 
-    /// Whether a step's expressions can be evaluated: they may read the output of a step that has
+    /// Whether a step's expressions can be evaluated. They may read the output of a step that has
     /// none.
     fn sight(&self, step: &Step) -> Readability {
         let exprs = match (&step.for_each, &step.action) {

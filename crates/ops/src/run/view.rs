@@ -396,8 +396,8 @@ impl ProblemView {
 }
 
 impl WaitingView {
-    /// The view at a given time. A question that can no longer be answered shows nothing to
-    /// approve.
+    /// The view at a given time. A question that can no longer be answered is shown without
+    /// anything to approve.
     fn at(mut self, now_ms: u64) -> WaitingView {
         self.may_arrive_until_ms = self.may_arrive_until_ms.filter(|until| *until > now_ms);
         if self.kind != WaitingKind::Approval || self.expires_ms.is_none_or(|at| at > now_ms) {

@@ -77,8 +77,8 @@ pub(super) fn tidy<E>(
     }
     let listed: Vec<PathBuf> = listed()?.iter().map(|holder| path(directory, holder)).collect();
     for (file, held) in left.iter().filter(|(file, _)| !listed.contains(file)) {
-        // Locked exclusively for the removal: another process may have removed the file already,
-        // and the name may belong to a new holder by now.
+        // Locked exclusively for the removal, because another process may have removed the file
+        // already, and the name may belong to a new holder by now.
         if held.try_lock().is_ok() && is_named(held, file) {
             remove(file);
         }

@@ -52,7 +52,8 @@ impl From<rusqlite::Error> for RunsError {
 }
 
 impl RunsError {
-    /// Whether data on disk is not what was written. Only the caller knows which run it belongs to.
+    /// Whether the data on disk is not what was written. Only the caller knows which run it belongs
+    /// to.
     pub fn is_damage(&self) -> bool {
         matches!(self, RunsError::Storage(error) if is_damage(error))
     }
