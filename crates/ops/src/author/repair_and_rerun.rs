@@ -22,7 +22,7 @@ use crate::workflow::validate::of_document;
 pub struct Request {
     /// A failed run.
     pub run_id: Option<String>,
-    /// Or a text.
+    /// Or its source.
     pub manifest: Option<String>,
     /// The corrected text.
     pub repaired_manifest: Option<String>,

@@ -30,7 +30,7 @@ pub struct Request {
 pub enum SettleOutcome {
     /// It happened.
     Happened,
-    /// It did not: it is repeated.
+    /// It did not happen, so it is repeated.
     DidNotHappen,
     /// The step fails.
     GiveUp,
