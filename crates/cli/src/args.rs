@@ -98,7 +98,7 @@ pub(crate) enum CliCommand {
     /// Stop a run; it can be resumed
     #[command(after_help = "Example: milepost cancel run_0f4 --reason 'wrong order'")]
     Cancel(Deferred<run::CancelArgs>),
-    /// Start nothing new in a run until it is resumed
+    /// Start no new work in a run until it is resumed
     #[command(after_help = "Example: milepost pause run_0f4")]
     Pause(Deferred<run::RunIdArgs>),
     /// Resume a run: keep what is done, run what failed again

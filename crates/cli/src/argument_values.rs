@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::CliResult;
 
-/// Reads standard input up to a limit plus one byte, so that an excess is noticed.
+/// Reads standard input up to a limit plus one byte, so that excess input is detected.
 pub(crate) fn stdin_bytes(limit: usize) -> CliResult<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
@@ -25,7 +25,7 @@ pub(crate) fn stdin_bytes(limit: usize) -> CliResult<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads all of standard input as text.
+/// Reads all of standard input as a string.
 pub(crate) fn stdin_text(limit: usize) -> CliResult<String> {
     let bytes = stdin_bytes(limit)?;
     let wrong = |message: &str| Problem::new(Code::InputInvalid, message, "pass a file instead");
@@ -35,7 +35,7 @@ pub(crate) fn stdin_text(limit: usize) -> CliResult<String> {
     String::from_utf8(bytes).map_err(|_| wrong("standard input is not UTF-8 text").into())
 }
 
-/// Reads the text of a file, or of standard input for `-`.
+/// Reads a file, or standard input for `-`, as a string.
 pub(crate) fn file_text(path: &OsStr, limit: usize) -> CliResult<String> {
     let bytes = match path == "-" {
         true => stdin_bytes(limit)?,
@@ -63,7 +63,7 @@ pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> CliResult<Map<Stri
     let message = match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => return Ok(object),
         Ok(_) => format!("`{flag}` is not a JSON object"),
-        // Report the position but not the text there, which may be a secret.
+        // Report the position but not the text at that position, which may be a secret.
         Err(error) => {
             let (line, column) = (error.line(), error.column());
             format!("`{flag}` is not valid JSON at line {line}, column {column}")
@@ -112,12 +112,12 @@ impl InputArgs {
     }
 
     /// Like [`read`](Self::read), but without types: a value that is valid JSON is parsed as JSON,
-    /// anything else is text.
+    /// and anything else is a string.
     pub(crate) fn read_untyped(&self) -> CliResult<Map<String, Value>> {
         let mut inputs = self.all()?;
         for pair in &self.input {
             let Some((name, text)) = pair.split_once('=') else {
-                // The text is omitted because it may be a secret.
+                // The argument is omitted because it may be a secret.
                 let hint = "write it as `-i name=value`";
                 return Err(Problem::new(Code::InputInvalid, "`-i` is not an input", hint).into());
             };

@@ -62,7 +62,7 @@ fn set(args: &ConfigSetArgs, terminal: &mut Terminal) -> CliResult {
     })
 }
 
-/// A value as a user would type it: text without quotes, lists separated by commas.
+/// A value as a user would type it: strings without quotes, lists separated by commas.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "no limit".to_owned(),

@@ -98,13 +98,13 @@ fn help<'a>(
     }
 }
 
-/// The line of a violation, extracted so that a large document is not rendered over and over.
+/// The line of a violation, extracted so that a large document is not rendered repeatedly.
 struct Window<'s> {
     text: &'s str,
     start: usize,
     line: usize,
     related: Option<(std::ops::Range<usize>, &'static str)>,
-    /// Whether the text is only part of a very long line.
+    /// Whether the source is only part of a very long line.
     cut: bool,
 }
 

@@ -88,7 +88,7 @@ impl LoadedDocument {
     }
 }
 
-/// The text of the given file, if it exists and is valid UTF-8.
+/// The content of the given file, if it exists and is valid UTF-8.
 pub(crate) fn file_text(target: &OsStr) -> Option<String> {
     let bytes = read_document(Path::new(target), DOCUMENT_BYTES).ok()?;
     String::from_utf8(bytes).ok()

@@ -22,7 +22,7 @@ pub(crate) fn locations() -> CliResult<Locations> {
     Ok(Locations::resolve(&variable, &working))
 }
 
-/// An environment variable, if it is valid text.
+/// An environment variable, if it is valid UTF-8.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -83,8 +83,8 @@ impl CliError {
     }
 }
 
-/// The only place that formats a problem for people: what happened, details, the next action, and
-/// where to read more.
+/// Formats a problem for people: what happened, details, the next action, and where to read more.
+/// No other code does this.
 pub(crate) fn show_problem(
     code: &str,
     message: &str,

@@ -123,7 +123,7 @@ fn show_next(next: &NextStep, args: &GuideNextArgs, terminal: &mut Terminal) {
         done.push(key);
         let context = args.context.as_ref();
         let context = context.map(|given| format!(" --context '{}'", given.to_string_lossy()));
-        // Never wrapped, because it is meant to be copied.
+        // Never wrapped, because users copy it.
         terminal.remark(format!(
             "\nwhen it is done: milepost guide next {} --done {}{}",
             args.target.to_string_lossy(),

@@ -8,49 +8,51 @@ use std::time::Duration;
 pub(crate) const SPINNER_TICK: Duration = Duration::from_millis(100);
 /// How long an operation runs before a spinner is shown.
 pub(crate) const SPINNER_DELAY: Duration = Duration::from_millis(200);
-/// How long releasing runs may take before the user is told what is being waited for.
+/// How long releasing runs may take before the user is informed of it.
 pub(crate) const LEAVE_DELAY: Duration = Duration::from_millis(200);
-/// Seconds that one request for a run's events waits for new ones, which is the maximum that the
-/// operation allows.
+/// How long one request for a run's events waits for new ones, in seconds. This is the maximum that
+/// the operation allows.
 pub(crate) const FOLLOW_WAIT_S: u64 = 25;
-/// Events within this time are shown together, because nobody reads faster.
+/// How long to collect events that are shown together, in milliseconds, because nobody reads
+/// faster.
 pub(crate) const FOLLOW_GATHER_MS: u64 = 25;
 
 // Terminal columns.
 
-/// Columns reserved for the spinner, the time and the spaces between them.
+/// Number of columns reserved for the spinner, the time and the spaces between them.
 pub(crate) const SPINNER_RESERVED_COLUMNS: usize = 16;
-/// Text is not wrapped for terminals narrower than this.
+/// Minimum width of a terminal for which text is wrapped, in columns.
 pub(crate) const PROSE_COLUMNS_MIN: usize = 20;
-/// The minimum width of a table column, however narrow the terminal.
+/// Minimum width of a table column, regardless of the width of the terminal.
 pub(crate) const TABLE_COLUMN_MIN: usize = 10;
 
-// How much is shown; beyond these limits, only the number of further items.
+// How much is shown. Beyond these limits, only the number of further items is shown.
 
-/// Lines of each kind in the overview; the commands it names list everything.
+/// Maximum number of lines of each kind in the overview; the commands it names list everything.
 pub(crate) const STATUS_LINES: usize = 10;
-/// Catalog warnings that are shown individually.
+/// Maximum number of catalog warnings that are shown individually.
 pub(crate) const REMARKS: usize = 20;
-/// Commands in the summary of a catalog.
+/// Maximum number of commands in the summary of a catalog.
 pub(crate) const CATALOG_COMMANDS: usize = 10;
-/// Parameters in one row of the provider table.
+/// Maximum number of parameters in one row of the provider table.
 pub(crate) const PROVIDER_PARAMETERS: usize = 3;
-/// Fields or values listed in one cell of a command's tables.
+/// Maximum number of fields or values listed in one cell of a command's tables.
 pub(crate) const CELL_NAMES: usize = 8;
-/// Bytes of source shown on either side of a finding in a very long line.
+/// Maximum number of bytes of source shown on either side of a finding in a very long line.
 pub(crate) const SOURCE_AROUND_BYTES: usize = 512;
 
 // Installing into clients.
 
-/// Bytes of a client's configuration file. Some clients keep years of history in it.
+/// Maximum size of a client's configuration file, in bytes. Some clients keep years of history in
+/// it.
 pub(crate) const CLIENT_CONFIG_BYTES: usize = 64 * 1024 * 1024;
-/// Characters in the name that a server is installed under.
+/// Maximum number of characters in the name that a server is installed under.
 pub(crate) const SERVER_NAME_CHARS: usize = 64;
-/// Bytes of an install receipt: a path, and the text around the entry.
+/// Maximum size of an install receipt, in bytes. It contains a path and the text around the entry.
 pub(crate) const RECEIPT_BYTES: usize = 256 * 1024;
-/// Nesting depth of arrays and objects in a client's configuration.
+/// Maximum nesting depth of arrays and objects in a client's configuration.
 pub(crate) const JSONC_DEPTH: usize = 128;
-/// Seconds that goose waits for a response; the same as its own default.
+/// How long goose waits for a response, in seconds; the same as its own default.
 pub(crate) const GOOSE_TIMEOUT_S: u64 = 300;
 
 // Traces.
@@ -58,7 +60,7 @@ pub(crate) const GOOSE_TIMEOUT_S: u64 = 300;
 /// How long sending the last spans to a collector may take when the process exits.
 #[cfg(feature = "otlp")]
 pub(crate) const OTLP_FLUSH: Duration = Duration::from_secs(5);
-/// Bytes of a collector's response.
+/// Maximum size of a collector's response, in bytes.
 #[cfg(feature = "otlp")]
 pub(crate) const OTLP_ANSWER_BYTES: usize = 64 << 10;
 
@@ -66,10 +68,10 @@ pub(crate) const OTLP_ANSWER_BYTES: usize = 64 << 10;
 
 /// Approximate bytes per token of English text and JSON.
 pub(crate) const BYTES_A_TOKEN: usize = 4;
-/// Bytes of a file with an issuer's keys.
+/// Maximum size of a file with an issuer's keys, in bytes.
 pub(crate) const JWKS_FILE_BYTES: usize = 256 << 10;
 
 // Runs.
 
-/// Characters of a hash that are shown.
+/// Number of characters of a hash that are shown.
 pub(crate) const HASH_CHARS: usize = 12;

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         terminal::set_quiet();
     }
     let mut terminal = Terminal::new(args.global.json);
-    // Kept until the end: dropping it flushes the log.
+    // Kept until the end, because dropping it flushes the log.
     let (_log, result) = match log::begin(&args.global.log) {
         Ok(log) => (log, dispatch(&args, &mut terminal)),
         Err(failure) => (None, Err(failure)),

@@ -95,7 +95,7 @@ impl CliSession {
         Ok(self.wait(watched).transpose()?)
     }
 
-    /// Releases all runs after an interrupt. Nothing new starts. A request that must not be
+    /// Releases all runs after an interrupt. No new work is started. A request that must not be
     /// repeated is waited for, unless the user interrupts that too.
     pub(crate) fn release_runs(&self, terminal: &mut Terminal) -> CliResult<()> {
         let released = async {
@@ -124,8 +124,8 @@ impl CliSession {
 }
 
 impl Drop for CliSession {
-    /// Lets a run that this command sent a message to continue, and its parent run as well, so that
-    /// they are not left halfway when the command is done.
+    /// Lets the run that received a message from this command continue, and its parent run as well,
+    /// so that they are not left incomplete when the command is done.
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;

@@ -14,7 +14,7 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> S
 }
 
 /// Like [`render`], but only the column `gives` shrinks, and the columns in `drops` are omitted one
-/// after another. All others are never truncated, whatever the width.
+/// after another. All others are never truncated, regardless of the width.
 pub(crate) fn render_whole(
     headings: &[&str],
     rows: &[Vec<String>],
@@ -94,7 +94,7 @@ fn line(cells: &[String], columns: &[usize], width: usize) -> String {
     cut(line.trim_end(), width)
 }
 
-/// Truncates a text to a width, with an ellipsis.
+/// Truncates a string to a width, with an ellipsis.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -124,7 +124,7 @@ impl Terminal {
         self.write(|terminal| writeln!(terminal.out, "{text}"));
     }
 
-    /// Writes paragraphs as part of the result.
+    /// Writes paragraphs as part of the result, wrapped for a terminal.
     pub(crate) fn page(&mut self, text: &str) {
         match self.wraps.0 {
             true => self.line(wrap::page(text, self.width)),
@@ -191,12 +191,12 @@ impl Terminal {
     }
 }
 
-/// The start of the line that says what to do next.
+/// The start of the line that shows what to do next.
 const NEXT: &str = "next: ";
 /// Commands that work the same inside and outside a demo, or that lead out of it.
 const EVERYWHERE: [&str; 4] = ["demo", "docs", "init", "mcp"];
 
-/// Rewrites the commands in a text so that they work for the user: the runs of a demo are only
+/// Rewrites the commands in a message so that they work for the user. The runs of a demo are only
 /// reachable through `milepost demo -- …`.
 fn typeable(text: &str, in_demo: bool) -> Cow<'_, str> {
     const PROGRAM: &str = "milepost ";

@@ -31,7 +31,7 @@ impl TerminalUser {
         self.spinner.is_some()
     }
 
-    /// Sets the message shown while something is waited for.
+    /// Sets the message that is shown while waiting.
     pub(crate) fn show_progress(&self, what: &str) {
         if let Some(spinner) = &self.spinner {
             spinner.say(what);
@@ -164,8 +164,8 @@ fn ask_tty(_: &str, _: Echo) -> Result<String, PromptError> {
     Err(PromptError::NoTerminal)
 }
 
-/// The progress line: what is happening, and for how long. It appears only while something is
-/// waited for, and only after a short delay.
+/// The progress line: what is happening, and for how long. It appears only while the command waits,
+/// and only after a short delay.
 struct Spinner {
     style: ProgressStyle,
     state: Mutex<SpinnerState>,
@@ -176,7 +176,7 @@ struct SpinnerState {
     message: String,
     shown: String,
     since: Instant,
-    /// When waiting began; `None` while nothing is waited for.
+    /// When waiting started; `None` while the command is not waiting.
     waiting_since: Option<Instant>,
     bar: Option<ProgressBar>,
 }

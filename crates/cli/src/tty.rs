@@ -1,5 +1,5 @@
-//! Reads lines from a terminal, with or without echo. Ctrl-C is read like any other key: a user who
-//! leaves a prompt is told that nothing changed, and the terminal is restored.
+//! Reads lines from a terminal, with or without echo. Ctrl-C is read like any other key, so that
+//! the terminal can be restored and the user informed that nothing changed.
 
 use std::io::{self, Read, Write};
 use std::sync::OnceLock;

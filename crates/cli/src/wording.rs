@@ -172,7 +172,7 @@ impl Wording for CommandLine {
         };
         let mut fitting = COMMANDS.iter().filter(fits);
         let first = fitting.next();
-        // If its argument is missing, use the other command.
+        // If the first command lacks an argument, use the one that takes none.
         let other = fitting.next().filter(|other| other.positional.is_empty());
         let lacks = first.is_some_and(|first| !first.positional.iter().all(|word| given(word)));
         let Some(typed) = other.filter(|_| lacks).or(first) else { return Neutral.call(call) };

@@ -12,7 +12,7 @@ use crate::sleepers::DueRun;
 use crate::{RunError, limits, locked};
 
 impl Driver {
-    /// Returns a permit to begin something now. If the last heartbeat has expired, sends a new one
+    /// Returns a permit to start new work now. If the last heartbeat has expired, sends a new one
     /// first.
     pub(crate) async fn permit(&self) -> Result<HeartbeatPermit, JournalError> {
         self.announce().await?;
@@ -82,8 +82,7 @@ impl Driver {
         }
         if heartbeat.has_returned() {
             let _nobody = acquiring.write().await;
-            // A lease that is held without its run being driven was taken by a request whose answer
-            // was lost.
+            // A lease whose run is not driven was acquired by a request whose answer was lost.
             if journal.disown(holder, watcher.driven_runs()).await.is_err() {
                 heartbeat.returns_again();
             }
@@ -158,9 +157,9 @@ impl Driver {
         self.inner.watcher.sleepers.add(run, wake_ms, now_ms, self.now_ms());
     }
 
-    /// Acquires orphaned runs, and finds out when the next run is due. Runs that this process
-    /// cannot drive, because their world is missing or a newer version wrote them, do not hold up
-    /// the others: the next sweep continues after them.
+    /// Acquires orphaned runs, and finds out when the next run is due. Some runs cannot be driven
+    /// by this process, because their world is missing or a newer version wrote them. They do not
+    /// hold up the others: the next sweep continues after them.
     pub(crate) async fn adopt(&self) -> Result<(), RunError> {
         if self.ends() {
             return Ok(());
@@ -190,7 +189,7 @@ impl Driver {
         }
         let next_wake = journal.next_wake().await?;
         if next_wake.is_some() {
-            // Lets other processes see that somebody is here to wake sleeping runs.
+            // Shows other processes that this one will wake sleeping runs.
             self.announce().await?;
         }
         watcher.sleepers.watch(next_wake);

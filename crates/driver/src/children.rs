@@ -1,4 +1,4 @@
-//! Child runs, which the steps of other runs start: how they begin, continue, and report their end.
+//! Child runs, which the steps of other runs start: how they start, continue, and report their end.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(crate) struct Child {
 /// Why a child run could not be started or continued.
 #[derive(Debug)]
 enum Hindrance {
-    /// It may be possible later, here or in another process; it will be tried again.
+    /// It may be possible later, here or in another process, so it will be retried.
     NotNow,
     /// The run cannot be read, so its effects are unknown.
     Unreadable(String),
@@ -47,7 +47,7 @@ impl From<RunError> for Hindrance {
     fn from(error: RunError) -> Hindrance {
         match &error {
             _ if error.passes() => Hindrance::NotNow,
-            // Another process may have the world, or be of the version that wrote the run.
+            // Another process may have the world, or run the version that wrote the run.
             RunError::WorldMissing { .. }
             | RunError::NewerLanguage { .. }
             | RunError::TextReadOtherwise { .. }
@@ -105,7 +105,7 @@ impl ChildEnd {
     }
 }
 
-/// Of a run that spent nothing, or nobody knows what.
+/// The end of a run whose spending is zero or unknown.
 impl From<ChildOutcome> for ChildEnd {
     fn from(outcome: ChildOutcome) -> ChildEnd {
         ChildEnd { outcome, spent: BudgetUsage::default() }
@@ -206,8 +206,8 @@ impl Driver {
         self.tell(&child.run, &id, &signal, limits::CHILD_TOLD).await.map(drop)
     }
 
-    /// Pauses all child runs of a run at once; returns those that did not confirm in time that
-    /// nothing new begins in them.
+    /// Pauses all child runs of a run at once; returns those that did not confirm in time that they
+    /// start no new work.
     pub(crate) async fn pause_children(&self, parent: &RunId) -> Vec<RunId> {
         let Ok(above) = self.inner.watcher.written(parent).await else { return Vec::new() };
         if !above.state.paused {
@@ -237,7 +237,7 @@ impl Driver {
         let Ok(id) = message(&format!("pause:{run}:{seq}:{last}")) else { return Ok(false) };
         let signal = Signal::Pause { by: engine_actor("parent") };
         let told = self.tell(run, &id, &signal, limits::CHILD_TOLD).await?;
-        // A run that has ended refuses, and nothing begins in it either.
+        // A run that has ended refuses, and it starts no new work either.
         Ok(matches!(told, Some(Reply::Done | Reply::Refused { .. })))
     }
 

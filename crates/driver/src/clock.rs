@@ -30,8 +30,8 @@ pub type MonotonicClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// The system's monotonic clock.
 ///
-/// On Linux, `Instant` stops while the machine sleeps: a laptop opened after a night would take its
-/// last heartbeat for a recent one.
+/// On Linux, `Instant` stops while the machine sleeps: a laptop opened the next morning would
+/// consider its last heartbeat recent.
 pub fn monotonic() -> Duration {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {

@@ -63,14 +63,15 @@ pub(crate) struct DriverInner {
     pub(crate) holder: HolderId,
     /// Initialized once this process has announced itself to others.
     pub(crate) announced: OnceCell<()>,
-    /// Whether this process is shutting down, so that nothing new begins in it.
+    /// Whether this process is shutting down, so that it starts no new work.
     ends: AtomicBool,
-    /// Whether this process may still begin something.
+    /// Tracks whether this process may still start new work.
     pub(crate) heartbeat: Arc<Heartbeat>,
     /// Read-locked while a lease is being handed to a task, so that it is not mistaken for a lost
     /// one.
     pub(crate) acquiring: RwLock<()>,
-    /// Held while a run is acquired: two requests for the same lease would take it from each other.
+    /// Held while a run is acquired, because two requests for the same lease would take it from
+    /// each other.
     claims: [tokio::sync::Mutex<()>; limits::CLAIMS],
     /// Limits how many runs are woken at the same time.
     pub(crate) waking: Arc<Semaphore>,
@@ -207,7 +208,7 @@ impl Driver {
         };
         let _acquiring = self.inner.acquiring.read().await;
         let least_ms = self.inner.watcher.sleepers.time_of(run).unwrap_or(0).max(least_ms);
-        // Obtained before the lease, because it limits what may begin under the lease.
+        // Obtained before the lease, because it limits what may be started under the lease.
         let permit = self.permit().await?;
         let takeover = self.inner.heartbeat.takeover();
         let lease = self.inner.journal.take(run, &self.inner.holder, takeover).await?;
@@ -258,7 +259,7 @@ impl Driver {
             entries = interpreter.pin_world(pin, now, sender)?.entries;
         }
         if known.lacks_world {
-            // Requests in flight are lost, and the cancellation comes next: nothing else is decided
+            // Requests in flight are lost, and the cancellation comes next. Nothing else is decided
             // in between.
             interpreter.hold();
         }
@@ -271,7 +272,7 @@ impl Driver {
         Ok((interpreter, decision, written, known))
     }
 
-    /// Stores the texts of a world before a run is pinned to it.
+    /// Stores the workflow sources and catalog records that a run is about to be pinned to.
     pub(crate) async fn keep_world(&self, pin: WorldPin) -> Result<RunWorld, RunError> {
         for PinnedText { text, .. } in pin.texts {
             self.inner.journal.keep_text(text.to_string()).await?;
@@ -358,8 +359,8 @@ impl Driver {
                     let moved = active.moved.notified();
                     let _ = tokio::time::timeout(limits::ANSWER_POLL, moved).await;
                 }
-                // A run that was released without an answer gives it when it continues: acquiring
-                // it immediately would only release it again.
+                // A run that was released without an answer answers when it continues. Acquiring it
+                // immediately would only release it again.
                 None if Instant::now() >= again && self.acquire_run(run).await? => {
                     again = Instant::now() + limits::RUN_POLL;
                 }
@@ -391,7 +392,7 @@ impl Driver {
         self.inner.ends.load(Ordering::SeqCst)
     }
 
-    /// Runs work that leads from one run to another, outside of both.
+    /// Runs work that involves two runs, outside the tasks of both.
     pub(crate) fn deliver(&self, work: impl Future<Output = ()> + Send + 'static) {
         let delivery = self.inner.watcher.deliver();
         tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Why an action on a run failed, as data.
+//! Why an action on a run failed.
 
 use milepost_engine::Failure;
 use milepost_engine::ports::JournalError;
@@ -12,13 +12,15 @@ pub enum RunError {
     /// The journal returned an error.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The run cannot be written any further. Nothing is lost, and it continues once it can be.
+    /// The run cannot be written at the moment. Nothing is lost, and it continues once writing is
+    /// possible.
     #[error("{error}")]
     Stalled { run: RunId, error: JournalError },
-    /// No run has this id, or begins with it; `none_at_all` where there have never been any.
+    /// No run has this id or an id that starts with it; `none_at_all` means that there have never
+    /// been any runs.
     #[error("there is no run `{named}`")]
     Unknown { named: String, none_at_all: bool },
-    /// Several runs begin with it, of which these are some.
+    /// The ids of several runs start with this prefix; `some` lists a few of them.
     #[error("several runs begin with `{named}`")]
     Ambiguous { named: String, some: Vec<RunId> },
     /// This program could not have written the run's journal.
@@ -30,7 +32,7 @@ pub enum RunError {
          version {found} of the language, but this program supports only up to {known}"
     )]
     NewerLanguage { run: RunId, found: u32, known: u32 },
-    /// The text of the run is intact, but this version interprets it differently from the version
+    /// The source of the run is intact, but this version interprets it differently from the version
     /// that pinned it.
     #[error(
         "this version interprets the workflow of run `{run}` differently from the version that \

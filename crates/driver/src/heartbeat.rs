@@ -1,6 +1,6 @@
-//! Whether this process may still begin something. It sends heartbeats, and for some time after
-//! each one, other processes leave its runs alone. Once that time is over, nothing that was decided
-//! before may begin, however short the delay.
+//! Tracks whether this process may still start new work. It sends heartbeats, and for some time
+//! after each one, other processes leave its runs alone. Once that time is over, nothing that was
+//! decided before may start, however short the delay.
 //!
 //! A process does not notice when it is suspended. All it can do is check a clock that keeps
 //! running, immediately before it acts.
@@ -30,8 +30,8 @@ struct Beating {
     counts_for: Duration,
     /// Both clocks at the last check.
     seen: Option<Moment>,
-    /// Until this time, it takes no runs from other processes, because it has not had time to hear
-    /// from them.
+    /// Until this time, it takes no runs from other processes, because it has not had enough time
+    /// to see their heartbeats.
     judges_from: Duration,
     /// Whether this process has returned since the last call of `has_returned`.
     returned: bool,
@@ -85,7 +85,7 @@ impl Heartbeat {
         beating.valid_until = Some(beating.valid_until.map_or(until, |last| last.max(until)));
     }
 
-    /// Checks the clocks, periodically: detects that the process was suspended, that the machine
+    /// Checks the clocks periodically, to detect that the process was suspended, that the machine
     /// slept, or that the wall clock jumped.
     pub(crate) fn looks(&self) {
         let now = self.sends();
@@ -101,8 +101,8 @@ impl Heartbeat {
         }
     }
 
-    /// Records that this process drives nothing: sending no heartbeats from here on does not count
-    /// as an absence.
+    /// Records that this process drives nothing, so that sending no heartbeats from now on does not
+    /// count as an absence.
     pub(crate) fn rests(&self) {
         locked(&self.beating).valid_until = None;
     }
@@ -112,7 +112,7 @@ impl Heartbeat {
         (locked(&self.beating).counts_for / 3).max(limits::BEAT_LEAST)
     }
 
-    /// Returns a permit to begin something, or `None` if a heartbeat must be acknowledged first.
+    /// Returns a permit to start new work, or `None` if a heartbeat must be acknowledged first.
     pub(crate) fn permit(self: &Arc<Heartbeat>) -> Option<HeartbeatPermit> {
         let beating = locked(&self.beating);
         let valid = beating.valid_until.is_some_and(|until| (self.clock)() < until);
@@ -147,7 +147,7 @@ impl Heartbeat {
     }
 }
 
-/// A permit to begin what was decided in one incarnation of this process.
+/// A permit to start what was decided in one incarnation of this process.
 #[derive(Clone)]
 pub(crate) struct HeartbeatPermit {
     heartbeat: Arc<Heartbeat>,
@@ -201,7 +201,7 @@ mod tests {
         assert!(heartbeat.permit().is_some_and(|permit| permit.holds()));
     }
 
-    /// The time of sending counts: a late acknowledgment says nothing about the present.
+    /// The time of sending counts, because a late acknowledgment proves nothing about the present.
     #[test]
     fn a_sign_of_life_counts_from_its_sending() {
         let (heartbeat, at, wall) = heartbeat();

@@ -10,7 +10,7 @@ pub fn new_run_id() -> Result<RunId, RunError> {
     random().map(RunId::from_bytes)
 }
 
-/// A random string that outsiders cannot know, used to make the placeholders for a run's secrets.
+/// A random string that outsiders cannot know, used to create the placeholders for a run's secrets.
 pub fn new_nonce() -> Result<String, RunError> {
     Ok(new_run_id()?.as_str().trim_start_matches("run_").to_owned())
 }

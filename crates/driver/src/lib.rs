@@ -1,7 +1,7 @@
 //! Drives runs: [`RunService`] is everything that the rest of the product knows about them.
 //!
 //! One task drives a run while this process holds the run's lease. A run that is waiting for
-//! somebody is released, so that waiting costs only a row in the journal; whoever sends it a
+//! somebody is released, so that waiting costs only a row in the journal; a process that sends it a
 //! message acquires it again. Storage and sending requests are behind the ports of the engine.
 
 mod active;

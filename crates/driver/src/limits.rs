@@ -1,59 +1,61 @@
-//! Every limit of driving runs, named once.
+//! Every limit of the driver.
 
 use std::time::Duration;
 
-/// The shortest interval between heartbeats; usually three are sent per validity period.
+/// Minimum interval between heartbeats; usually three are sent per validity period.
 pub const BEAT_LEAST: Duration = Duration::from_millis(20);
-/// How far the wall clock may drift from the monotonic one between two heartbeats.
+/// Maximum drift of the wall clock from the monotonic one between two heartbeats.
 pub const CLOCK_JUMP: Duration = Duration::from_secs(3);
-/// How often an answer from another process is polled for.
+/// How often to poll for an answer from another process.
 pub const ANSWER_POLL: Duration = Duration::from_millis(15);
-/// How long the sender of a message to a sleeping run leaves it to the process that wakes the run.
+/// How long a sender waits for the process where a run sleeps to handle a message before it
+/// acquires the run itself.
 pub const OTHERS_FIRST: Duration = Duration::from_millis(150);
-/// How long the receiver of an answer waits until its effects are visible.
+/// How long the receiver of an answer waits for its effects to become visible.
 pub const SHOWN: Duration = Duration::from_secs(1);
-/// Orphaned runs that are looked up per page.
+/// Maximum number of orphaned runs that are looked up per page.
 pub const ADOPTED: usize = 32;
-/// How many orphaned runs that this process cannot drive one sweep visits before it leaves the rest
-/// to the next sweep.
+/// Maximum number of orphaned runs that one sweep visits although this process cannot drive them;
+/// the rest are left to the next sweep.
 pub const LEFT_ALONE: usize = 1_000;
-/// Runs that can be acquired at the same time.
+/// Maximum number of runs that are acquired at the same time.
 pub const CLAIMS: usize = 32;
-/// How long a parent run may take to accept that a child run has ended; it is told again when it is
-/// acquired.
+/// How long a parent run may take to accept that a child run has ended. It is notified again when
+/// it is acquired.
 pub const PARENT_TOLD: Duration = Duration::from_secs(1);
 /// How long a child run may take to accept a message from its parent.
 pub const CHILD_TOLD: Duration = Duration::from_secs(5);
-/// Request outcomes of one run that may be queued.
+/// Maximum number of queued request outcomes of one run.
 pub const OUTCOMES: usize = 64;
 /// How often a run checks for messages and on its children, in case a wake-up was lost.
 pub const RUN_POLL: Duration = Duration::from_secs(5);
-/// A run that continues on its own within this time is not released.
+/// How soon a run must continue on its own to be kept instead of released, in milliseconds.
 pub const SOON_MS: u64 = 1_500;
-/// How often a process with sleeping runs checks the clock, because it may be set.
+/// How often a process with sleeping runs checks the clock, because the clock may be set.
 pub const ALARM_POLL: Duration = Duration::from_secs(5);
-/// Runs that one process wakes at the same time.
+/// Maximum number of runs that one process wakes at the same time.
 pub const WOKEN: usize = 32;
-/// How many sleeping runs are checked before a process exits: others may have ended them.
+/// Maximum number of sleeping runs that are checked before a process exits, because others may have
+/// ended them.
 pub const SLEEPERS_SEEN: usize = 16;
 /// How long a run waits before it writes again if the disk is full or the journal is busy.
 pub const WRITE_AGAIN: Duration = Duration::from_secs(2);
-/// Events that are read per page.
+/// Maximum number of events that are read per page.
 pub const EVENTS_PAGE: usize = 1_000;
 /// How often a run driven by another process is polled while somebody waits for it.
 pub const WATCH_POLL: Duration = Duration::from_millis(60);
 /// How often a sleeping run is polled while somebody waits for it, in case another process ends it.
 pub const SLEEPER_POLL: Duration = Duration::from_millis(500);
-/// How often an exiting process checks whether anything is left to do, besides whenever something
-/// has been done.
+/// How often an exiting process checks whether anything is left to do, in addition to the checks
+/// after each completed piece of work.
 pub const IDLE_POLL: Duration = Duration::from_millis(5);
 /// How long a reader of an ended run waits for its driver to hand it over; otherwise the reader
 /// loads the same state from the journal.
 pub const HAND_OVER: Duration = Duration::from_millis(50);
-/// Events of a driven run that are kept for its followers; a follower that falls behind reads the
-/// journal.
+/// Maximum number of events of a driven run that are kept for its followers; a follower that falls
+/// behind reads the journal.
 pub const RECENT_EVENTS: usize = 512;
-/// Runs not driven by this process that are cached for the next read.
+/// Maximum number of cached runs that this process does not drive.
 pub const RECENT_RUNS: usize = 16;
-/// Ids that are suggested if a prefix matches several runs.
+/// Maximum number of ids that are suggested if a prefix matches several runs.
 pub const IDS_OFFERED: usize = 5;

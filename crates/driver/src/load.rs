@@ -52,7 +52,7 @@ pub(crate) async fn entries(
     }
 }
 
-/// The workflow text and plan that a run is pinned to.
+/// The workflow source and plan that a run is pinned to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pin {
     text_hash: String,
@@ -67,14 +67,15 @@ impl Pin {
         Pin { text_hash, plan_hash, language: language(head) }
     }
 
-    /// The pin after a resumption: a new text is in the current version of the language.
+    /// The pin after a resumption. A new source is written in the current version of the language.
     pub(crate) fn after(resumption: &Resumption) -> Pin {
         let (text_hash, plan_hash) = (resumption.text_hash.clone(), resumption.plan_hash.clone());
         Pin { text_hash, plan_hash, language: LANGUAGE_VERSION }
     }
 }
 
-/// The language version of a run's text. Runs without a world were started when there was only one.
+/// The language version of a run's source. Runs without a world were started when there was only
+/// one.
 fn language(head: &RunCreated) -> u32 {
     head.world.as_ref().map_or(FIRST_LANGUAGE_VERSION, |world| world.language)
 }

@@ -44,10 +44,10 @@ pub(crate) struct RunTask {
     calls: HashMap<StepKey, (u64, AbortHandle)>,
     sender: mpsc::Sender<Ended>,
     outcomes: mpsc::Receiver<Ended>,
-    /// Whether the disk is full: outcomes of requests in flight are still recorded, but nothing new
-    /// begins until there is room.
+    /// Whether the disk is full. Outcomes of requests in flight are still recorded, but no new work
+    /// is started until there is space.
     full: bool,
-    /// Messages that are answered once all child runs have been told.
+    /// Messages that are answered once all child runs have been notified.
     postponed: HashSet<String>,
     acknowledge: mpsc::Sender<(String, Reply)>,
     acknowledged: mpsc::Receiver<(String, Reply)>,
@@ -59,7 +59,7 @@ pub(crate) struct RunTask {
 /// What a task needs to drive a run.
 pub(crate) struct RunHold {
     pub(crate) lease: Lease,
-    /// Limits what may begin under the lease.
+    /// Limits what may be started under the lease.
     pub(crate) permit: HeartbeatPermit,
     /// The sender for the run's world.
     pub(crate) sender: Arc<dyn RequestSender>,
@@ -171,8 +171,8 @@ impl RunTask {
         idle && !soon && !self.has_children()
     }
 
-    /// Begins nothing new. Requests that may be repeated are aborted: whoever continues the run
-    /// sends them again.
+    /// Starts no new work. Requests that may be repeated are aborted, because the next driver of
+    /// the run sends them again.
     fn hold(&mut self) {
         self.interpreter.hold();
         let state = self.interpreter.state();
@@ -317,7 +317,7 @@ impl RunTask {
         }
     }
 
-    /// Compiles the text that a resumption names, if it is a different one; returns the previous
+    /// Compiles the source that a resumption names, if it is a different one; returns the previous
     /// flow with its hash.
     async fn pins_text(
         &mut self,
@@ -352,9 +352,9 @@ impl RunTask {
         }
     }
 
-    /// Returns a permit for what is recorded from now on: it is tied to this incarnation of the
-    /// process, whenever the work would begin. `None` if the disk is full: no heartbeat can be
-    /// written, so nothing may begin.
+    /// Returns a permit for what is recorded from now on. It is tied to this incarnation of the
+    /// process, regardless of when the work would start. `None` if the disk is full: no heartbeat
+    /// can be written, so no new work may be started.
     async fn permit(&self) -> Result<Option<HeartbeatPermit>, JournalError> {
         loop {
             match self.driver.permit().await {
@@ -508,7 +508,7 @@ impl RunTask {
     }
 
     /// Writes the outcomes of requests even though the disk is full. If the reserve is used up,
-    /// retries until they are written, and reports nothing before that.
+    /// retries until they are written.
     async fn write_outcomes(&self, entries: &[JournalEntry]) -> Result<(), JournalError> {
         while !entries.is_empty() {
             let mut append = self.append(entries, &[]);
@@ -536,7 +536,7 @@ impl RunTask {
         Ok(())
     }
 
-    /// Goes back to the run as it is on disk, and begins nothing.
+    /// Reloads the run from disk and starts no new work until there is space.
     async fn fall_back(&mut self) -> Result<(), JournalError> {
         self.reload().await?;
         self.interpreter.hold();
@@ -545,7 +545,7 @@ impl RunTask {
         Ok(())
     }
 
-    /// Continues once there is room: when all outcomes of requests in flight are written, and an
+    /// Continues once there is space: when all outcomes of requests in flight are written, and an
     /// empty write succeeds.
     async fn find_room(&mut self) -> Result<(), JournalError> {
         if !self.calls.is_empty() {

@@ -74,8 +74,8 @@ pub trait RunService: RunReader {
     /// Waits until all messages between runs have arrived.
     fn delivered(&self) -> BoxFuture<'_, ()>;
 
-    /// Releases every run before the process exits: nothing new begins, and requests that must not
-    /// be repeated are completed, up to the grace period. After that, the leases are given up
+    /// Releases every run before the process exits. No new work is started, and requests that must
+    /// not be repeated are completed, up to the grace period. After that, the leases are given up
     /// immediately.
     fn shutdown(&self, grace: Duration) -> RunFuture<'_, ()>;
 }
@@ -87,7 +87,7 @@ pub struct SignalRequest {
     /// The message id: sending it twice has the same effect as sending it once. `None` generates a
     /// new one.
     pub id: Option<MessageId>,
-    /// A text that the signal refers to by its hash.
+    /// A source that the signal refers to by its hash.
     pub text: Option<String>,
     /// How long to wait for the run to accept the message.
     pub patience: Duration,
@@ -108,9 +108,9 @@ pub struct WaitOptions {
 /// What ends a wait besides a later event and the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// Nothing else.
+    /// No other condition.
     NextEvent,
-    /// The run comes to rest, even if that is not an event of its own.
+    /// The run comes to rest, even if that is not recorded as an event.
     Rest,
 }
 

@@ -1,5 +1,5 @@
 //! Runs that this process released because they are only waiting for a time. It wakes them when
-//! they are due, and so does any process that looks after all runs. One timer serves the earliest
+//! they are due, and so does any process that adopts orphaned runs. One timer serves the earliest
 //! of them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -29,8 +29,8 @@ struct Sleeping {
     waking: HashSet<RunId>,
     /// Sorted by wall-clock time.
     order: BTreeSet<(u64, RunId)>,
-    /// When a run that this process did not release is due, in case no other process is there to
-    /// wake it.
+    /// The next wake time of the runs that other processes released, in case none of those
+    /// processes is left to wake them.
     others_ms: Option<u64>,
 }
 
@@ -75,8 +75,7 @@ impl Sleepers {
         self.changed.notify_one();
     }
 
-    /// The current time of a sleeping run: elapsed time counts, even if the wall clock was set
-    /// back.
+    /// The current time of a sleeping run. Elapsed time counts even if the wall clock was set back.
     pub(crate) fn time_of(&self, run: &RunId) -> Option<u64> {
         let alarm = locked(&self.sleeping).by_run.get(run).copied()?;
         let left = alarm.deadline.saturating_duration_since(Instant::now());

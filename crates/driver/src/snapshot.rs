@@ -7,7 +7,7 @@ use milepost_engine::view::{self, Waiting};
 use milepost_engine::{Flow, StepKey};
 use milepost_model::id::RunId;
 
-/// A run at one moment: its workflow, its state, and what can only be told from its surroundings.
+/// A run at one moment: its workflow, its state, and information that is not in its own journal.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub run: RunId,
@@ -25,7 +25,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The status of the run by itself: whether it is only waiting for child runs is in `below`.
+    /// The status of the run by itself. If it is only waiting for child runs, see `below`.
     pub fn status(&self) -> Status {
         view::status(&self.flow, &self.state)
     }
@@ -51,7 +51,7 @@ impl Snapshot {
 pub(crate) struct RunProgress {
     pub(crate) seq: u64,
     pub(crate) status: Status,
-    /// The child runs, if nothing else is going on.
+    /// The child runs, if the run is doing nothing else.
     pub(crate) children: Vec<RunId>,
     /// Whether a request is in flight, which is possible even in a paused run.
     pub(crate) calls: bool,
@@ -68,7 +68,7 @@ impl RunProgress {
     }
 }
 
-/// The child runs of a run, if nothing else is going on.
+/// The child runs of a run, if it is doing nothing else.
 pub(crate) fn children(state: &State) -> Vec<RunId> {
     let mut children = Vec::new();
     for (_, step) in state.open() {

@@ -1,7 +1,7 @@
 //! Read access to runs: a run driven by this process is read from memory, and for others only the
 //! events since the last read are loaded.
 //!
-//! Readers only see what is in the journal: of a driven run, only what has been written.
+//! Readers only see what is in the journal: for a driven run, only what has already been written.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -32,13 +32,13 @@ use crate::{RunError, limits, locked};
 pub struct RunWatcher {
     journal: Arc<dyn Journal>,
     driven: Mutex<HashMap<RunId, Arc<ActiveRun>>>,
-    /// What is on its way between two runs of this process, and what has arrived: until that is the
-    /// same, neither of them shows that there is more to do.
+    /// Counts of messages sent and received between runs of this process; while they differ, more
+    /// work may be pending.
     sent: AtomicU64,
     arrived: AtomicU64,
     /// Runs that this process will wake.
     pub(crate) sleepers: Sleepers,
-    /// Notified when this process begins to drive a run.
+    /// Notified when this process starts to drive a run.
     begun: Notify,
     /// Notified when a run is released, or a delivery has arrived.
     done: Notify,
@@ -76,7 +76,7 @@ impl Drop for DeliveryGuard {
 }
 
 impl RunWatcher {
-    /// Creates a watcher for a journal, without reading anything yet.
+    /// Creates a watcher for a journal. Reads nothing yet.
     pub fn new(journal: Arc<dyn Journal>) -> RunWatcher {
         let (driven, recent, sleepers) = (Mutex::default(), Mutex::default(), Sleepers::default());
         let (sent, arrived, begun, done) = Default::default();
@@ -246,7 +246,7 @@ impl RunWatcher {
             if last > seq || Instant::now() >= deadline {
                 return Ok(());
             }
-            // A child run that begins to wait is not an event of this run.
+            // A child run that starts to wait is not an event of this run.
             let below = until == Until::Rest && !self.progress(run).await?.children.is_empty();
             if below && self.waits_below(run).await? {
                 return Ok(());
@@ -287,7 +287,7 @@ impl RunWatcher {
         }
     }
 
-    /// Checks that events can be written; otherwise there is no point in waiting for more.
+    /// Checks that events can be written. If not, there is no point in waiting for more.
     fn writes(&self, active: Option<&ActiveRun>) -> Result<(), JournalError> {
         if self.journal.has_failed() {
             return Err(JournalError::Failed);
@@ -317,7 +317,7 @@ impl RunWatcher {
         self.look(run, |written| written.state.head.clone()).await
     }
 
-    /// A run as it is in the journal, without information from its surroundings.
+    /// A run as it is in the journal, without information about child runs or drivers.
     pub(crate) async fn written(&self, run: &RunId) -> Result<WrittenRun, RunError> {
         self.look(run, WrittenRun::clone).await
     }
@@ -330,7 +330,7 @@ impl RunWatcher {
         record: &RunRecord,
     ) -> Result<WrittenRun, RunError> {
         // A cached state that is ahead of the journal is stale: a power failure or a restored
-        // backup took events back.
+        // backup removed events.
         let known = self.recall(run).filter(|written| written.state.seq <= record.last_seq);
         let Some(mut written) = known else {
             let loaded = load::load(&*self.journal, run).await?;
@@ -402,7 +402,7 @@ impl RunWatcher {
             if self.is_idle().await {
                 return;
             }
-            // What a run is waiting for may change without any activity in this process.
+            // The run may start or stop waiting for something without any activity in this process.
             let poll = match self.sleepers.is_empty() {
                 true => limits::IDLE_POLL,
                 false => limits::SLEEPER_POLL,
@@ -449,13 +449,13 @@ impl RunWatcher {
         for (run, active) in &driven {
             let RunProgress { status, calls, .. } = active.progress();
             let goes_on = status == Status::Running && !self.waits_below(run).await.unwrap_or(true);
-            // A run that has ended is about to tell its parent.
+            // A run that has ended is about to notify its parent.
             let moves = goes_on || calls || status.has_ended();
             if moves && self.writes(Some(active)).is_ok() {
                 return false;
             }
         }
-        // A delivery that began meanwhile may come from a run that was checked too early.
+        // A delivery that started in the meantime may come from a run that was checked too early.
         self.deliveries() == Some(begun)
     }
 

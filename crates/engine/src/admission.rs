@@ -50,14 +50,14 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
         false => target(flow, state, submitted.step.as_deref(), &wanted)?,
     };
     let step = state.step(&key).ok_or_else(|| Cause::not_due(key.as_str(), None))?;
-    // Resubmitting the same output gets the same reply, however often it happens.
+    // Resubmitting the same output always gets the same reply.
     if let Some(judged) = step.judged.iter().rev().find(|judged| {
         let same = submitted.attempt.is_none_or(|attempt| attempt == judged.attempt);
         same && judged.digest == wanted
     }) {
         let current = matches!(step.phase, Phase::Offered(attempt) if attempt > judged.attempt);
-        // Rules always give the same verdict on the same output. But a check against the world may
-        // turn out differently, and after going back the step is meant to be done again.
+        // Rules always give the same verdict on the same output. But the result of a `verify`
+        // request may change, and after going back the step is meant to be done again.
         let may_differ = judged.issues.is_empty() || judged.checked;
         let meant_anew = submitted.attempt.is_none() && current && may_differ;
         if !meant_anew {
@@ -123,7 +123,7 @@ fn judged(
         let rejected = Event::SubmissionRejected { key, attempt, digest, issues, counted };
         return Ok(Admission::Take(rejected));
     }
-    // Output that matches a schema is structured data for the steps after it, not text.
+    // Output that matches a schema is structured data for later steps, not text.
     if prompt.output_schema.is_some()
         && let Ok(parsed) = serde_json::from_str(&text)
     {
@@ -150,8 +150,8 @@ fn target(
             _ => Err(Cause::SeveralDue { due }.into()),
         };
     };
-    // A step id refers to the execution that is due, or else to the one that already judged this
-    // exact output.
+    // A step id refers to the execution that is due, or else to the one for which this exact output
+    // was already judged.
     let of_name = |key: &&StepKey| key.as_str() == named || key.step() == named;
     let done = || took(state, Some(named), wanted);
     if let Some(key) = due.iter().find(of_name).cloned().or_else(done) {
@@ -166,7 +166,7 @@ fn target(
     Err(Cause::NoStep { step: named.to_owned(), near }.into())
 }
 
-/// The execution that already judged this exact output.
+/// The execution for which this exact output was already judged.
 fn took(state: &State, named: Option<&str>, wanted: &str) -> Option<StepKey> {
     let of_name =
         |key: &StepKey| named.is_none_or(|name| key.as_str() == name || key.step() == name);
@@ -184,7 +184,7 @@ pub(crate) fn due(flow: &Flow, state: &State) -> Vec<StepKey> {
     open.map(|(key, _)| key.clone()).collect()
 }
 
-/// The verdict that an event carries: the execution, and its issues (empty if accepted).
+/// The verdict in an event: the execution, and the issues of its submission (empty if accepted).
 pub(crate) fn verdict(event: &Event) -> Option<(StepKey, Vec<SubmissionIssue>)> {
     match event {
         Event::SubmissionAccepted(submission) => Some((submission.key.clone(), Vec::new())),
@@ -254,7 +254,7 @@ pub(crate) fn decision(
 }
 
 /// Checks that a person proved their presence the way the run requires, and at least at a terminal.
-/// Unattended approval by configuration covers approvals only, nothing else.
+/// Unattended approval by configuration covers only approvals.
 pub(crate) fn proven(
     state: &State,
     world: &dyn WorldView,
@@ -284,7 +284,7 @@ fn proven_by(
 }
 
 /// Whether the user's configuration approves this step unattended. It cannot fill in a form, and it
-/// cannot stand in for approvers that the author named.
+/// cannot replace approvers that the author named.
 pub(crate) fn is_unattended(flow: &Flow, state: &State, key: &StepKey) -> bool {
     let plain = match flow.of_key(key).map(|step| &step.action) {
         Some(Action::Approve(approve)) => approve.form.is_none() && approve.by.is_empty(),
@@ -329,7 +329,7 @@ fn attempts_left(flow: &Flow, state: &State, key: &StepKey) -> u32 {
     state.step(key).map_or(0, |step| step.tries_left(limit))
 }
 
-/// An actor that stands for the engine itself; `name` says in which role.
+/// An actor that represents the engine itself; `name` is the role in which it acts.
 pub fn engine_actor(name: &str) -> Actor {
     Actor { kind: ActorKind::Engine, name: name.to_owned() }
 }

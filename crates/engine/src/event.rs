@@ -39,12 +39,12 @@ pub struct JournalEntry {
 pub enum Event {
     /// The run has been created and is on disk.
     RunCreated(Box<RunCreated>),
-    /// A run that was created without a world got one, before anything was sent in it.
+    /// A run that was created without a world got one, before it sent anything.
     WorldPinned {
         world: Box<RunWorld>,
     },
-    /// The list that a step runs over was evaluated. This happens once: the items are fixed from
-    /// now on.
+    /// The list that a step runs over was evaluated. This happens once, and the items are fixed
+    /// from then on.
     StepScheduled {
         key: StepKey,
         items: Vec<Value>,
@@ -64,7 +64,7 @@ pub enum Event {
         /// When it is retried; `None` means the step fails.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at_ms: Option<u64>,
-        /// The process ended while the request was in flight: this attempt does not count.
+        /// The process ended while the request was in flight, so this attempt does not count.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         interrupted: bool,
     },
@@ -104,14 +104,14 @@ pub enum Event {
     StepCanceled {
         key: StepKey,
     },
-    /// An agent may work on it: which try, from 1.
+    /// An agent may work on the step; `attempt` starts at 1.
     PromptOffered {
         key: StepKey,
         attempt: u32,
     },
-    /// A submission that meets the rules but has not been checked against the world yet.
+    /// A submission that meets the rules but has not passed its `verify` requests yet.
     SubmissionReceived(Submission),
-    /// The submission was judged and is not good enough.
+    /// The submission was judged and rejected.
     SubmissionRejected {
         key: StepKey,
         attempt: u32,
@@ -121,7 +121,7 @@ pub enum Event {
         /// Whether it uses up one of the attempts.
         counted: bool,
     },
-    /// The submission is good enough.
+    /// The submission was judged and accepted.
     SubmissionAccepted(Submission),
     /// Somebody added variables to the context of a guide.
     ContextAdded {
@@ -134,13 +134,13 @@ pub enum Event {
     Approved(Box<ApprovalDecision>),
     /// A person rejected, or nobody answered in time.
     Rejected(Box<ApprovalDecision>),
-    /// What was approved with the question `key` is no longer what would be done.
+    /// The requests approved in `key` are no longer the ones that would be sent.
     ApprovalVoided {
         key: StepKey,
         changes: Vec<ApprovalChange>,
     },
     /// A rejection of the question `from` goes back to the step `to`: the steps in `reset` are
-    /// forgotten and run again. `reason` is what the person said.
+    /// reset and run again. `reason` is the person's comment.
     WentBack {
         from: StepKey,
         to: StepKey,
@@ -152,7 +152,7 @@ pub enum Event {
         key: StepKey,
         at_ms: u64,
     },
-    /// The time of a timer has come.
+    /// A timer has expired.
     TimerFired {
         key: StepKey,
     },
@@ -182,7 +182,7 @@ pub enum Event {
         used: u64,
         limit: u64,
     },
-    /// A budget is used up: a person decides what happens next.
+    /// A budget is used up, and a person decides what happens next.
     BudgetReached {
         budget: Budget,
         limit: u64,
@@ -193,7 +193,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Nothing new is started.
+    /// No new work is started until the run is resumed.
     Paused {
         by: Actor,
     },
@@ -201,17 +201,17 @@ pub enum Event {
     Resumed {
         by: Actor,
     },
-    /// A run that had ended or was waiting continues from some step.
+    /// A run that had ended or was waiting continues from a certain step.
     RunResumedFrom(Box<Resumption>),
     /// The run ended successfully.
     RunSucceeded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
     },
-    /// The run ended in failure.
+    /// The run ended with a failure.
     RunFailed {
         failure: Failure,
-        /// The step that failed, if it was a step.
+        /// The step that failed, if the failure is that of a step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<StepKey>,
     },
@@ -225,9 +225,9 @@ pub struct RunCreated {
     pub run: String,
     /// The id of the workflow.
     pub workflow: String,
-    /// The hash of the pinned workflow text.
+    /// The hash of the pinned workflow source.
     pub text_hash: String,
-    /// The hash of the plan: equal for texts with the same meaning.
+    /// The hash of the plan, which is equal for sources with the same meaning.
     pub plan_hash: String,
     /// The inputs, with placeholders in place of secrets.
     pub inputs: Map<String, Value>,
@@ -237,7 +237,8 @@ pub struct RunCreated {
     /// The names of the inputs that are secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// The secret inputs whose value came from their default: the driver of the run reads it again.
+    /// The secret inputs whose value came from their default, which every driver of the run reads
+    /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defaulted: Vec<String>,
     /// The environment variables that the workflow's expressions read, with placeholders in place
@@ -263,7 +264,8 @@ pub struct RunCreated {
     /// Whether every call is answered by the mock of its catalog.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
-    /// The world that its requests are made in, wherever it is driven. Runs of 0.1.0 have none.
+    /// The world in which its requests are sent, regardless of the process that drives it. Runs of
+    /// version 0.1.0 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
 }
@@ -360,11 +362,10 @@ pub struct CallAnswer {
     /// The HTTP status.
     #[serde(default)]
     pub status: u16,
-    /// The headers worth keeping.
+    /// The headers that are kept.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
-    /// What a reader should know about the body, such as that it was truncated or that numbers were
-    /// kept as text.
+    /// Notes about the body, such as that it was truncated or that numbers were kept as strings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -379,7 +380,7 @@ pub enum Settlement {
         #[serde(default)]
         output: Value,
     },
-    /// It did not happen, so it is done again.
+    /// It did not happen, so the request is sent again.
     DidNot,
     /// Give up: the step fails.
     GiveUp,
@@ -402,7 +403,7 @@ pub struct Submission {
     pub messages: Vec<String>,
 }
 
-/// One thing that is wrong with a submission.
+/// A problem with a submission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmissionIssue {
     pub message: String,
@@ -415,7 +416,7 @@ pub struct SubmissionIssue {
 pub struct ApprovalRequest {
     pub key: StepKey,
     pub message: String,
-    /// The requests that approval allows, where they are already known.
+    /// The requests that the approval allows, if they are already known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownCall>,
     /// Steps that will send something after approval, but whose requests are not known yet.
@@ -456,9 +457,9 @@ pub struct ShownCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalChange {
     pub key: StepKey,
-    /// What was shown.
+    /// The value that was shown.
     pub before: Value,
-    /// What it would be now.
+    /// The current value.
     pub after: Value,
 }
 
@@ -469,7 +470,7 @@ pub struct ApprovalDecision {
     /// The digest of what was shown.
     pub digest: String,
     pub by: Actor,
-    /// What the person said about it.
+    /// The person's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
     /// The person's answer, if there is a form.
@@ -507,7 +508,7 @@ pub enum ChildOutcome {
         failure: Failure,
     },
     Canceled,
-    /// The run existed but can no longer be found: a person has to find out what it did.
+    /// The run existed but can no longer be found, so a person has to find out what it did.
     Gone {
         failure: Failure,
     },
@@ -529,7 +530,7 @@ serialized_enum! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resumption {
     pub by: Actor,
-    /// What was requested: `failed`, `start`, or a step.
+    /// The requested starting point: `failed`, `start`, or a step.
     pub from: String,
     /// The steps whose results are discarded and which run again.
     pub reset: Vec<StepKey>,
@@ -542,10 +543,10 @@ pub struct Resumption {
     /// Inputs whose values change.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
-    /// Environment variables that the text reads from now on.
+    /// Environment variables that the source reads from now on.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub env: Map<String, Value>,
-    /// The hash of the text from now on.
+    /// The hash of the source from now on.
     pub text_hash: String,
     pub plan_hash: String,
     /// The budgets that change.
@@ -558,7 +559,7 @@ pub struct Resumption {
     pub reason: Option<String>,
     /// When the run is canceled for taking too long.
     pub deadline_ms: u64,
-    /// Secret inputs that were supplied again: their defaults are not read again.
+    /// Secret inputs that were supplied again, so that their defaults are not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
     /// The run's world from now on, if it changes.
@@ -592,7 +593,7 @@ impl Event {
         }
     }
 
-    /// The failure that the event carries: its own, or the failure of a child run.
+    /// The failure in the event: its own, or the failure of a child run.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Event::AttemptFailed { failure, .. }

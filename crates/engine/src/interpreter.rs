@@ -1,11 +1,11 @@
-//! The decisions of a run's driver, without the effects: what to record, and what to do once that
-//! is on disk.
+//! Makes the decisions of a run's driver without carrying out their effects: what to record, and
+//! what to do once that is on disk.
 //!
-//! A driver feeds in what happened and carries out the decision in this order: entries are made
-//! durable, then replies are sent and effects begin. Nothing is done before it is recorded, so a
+//! A driver reports what happened and carries out the decision in this order: entries are made
+//! durable, then replies are sent and effects start. Nothing is done before it is recorded, so a
 //! crash loses at most the knowledge of how an effect ended; the next driver declares it lost.
 //!
-//! Length: every input of a run and its consequences are here, because their order is what matters.
+//! Length: every input of a run and its consequences are here, because their order matters.
 
 pub(crate) mod budget;
 pub mod command;
@@ -46,12 +46,14 @@ use crate::{
     secret_placeholder,
 };
 
-/// What the interpreter asks about the world. The methods are pure from a run's point of view.
+/// What the interpreter needs to know about a run's world. The methods are pure from a run's point
+/// of view.
 pub trait WorldView {
-    /// Builds a request as it would be sent, or says why it cannot be built.
+    /// Builds a request as it would be sent; an error if it cannot be built.
     fn prepare(&self, call: &StepCall, mock: bool) -> Result<PreparedCall, Failure>;
 
-    /// Whether a command changes something, whatever its arguments; `None` if that is not known.
+    /// Whether a command changes something, regardless of its arguments; `None` if that is not
+    /// known.
     fn writes(&self, command: &str, mock: bool) -> Option<bool> {
         let bare = StepCall {
             command: command.to_owned(),
@@ -61,14 +63,14 @@ pub trait WorldView {
         self.prepare(&bare, mock).ok().map(|prepared| prepared.write)
     }
 
-    /// How long after it was recorded a request may still take effect, even if the process that
+    /// How long a request may still take effect after it was recorded, even if the process that
     /// sends it has died.
     fn arrives_within_ms(&self, timeout_ms: u64) -> u64 {
         timeout_ms.saturating_add(limits::ARRIVAL_MARGIN_MS)
     }
 
-    /// A digest of the text of another workflow and of every workflow it runs, or `None` if there
-    /// is none.
+    /// A digest of the source of another workflow and of every workflow it runs; `None` if the
+    /// workflow does not exist.
     fn text_of(&self, workflow: &str) -> Option<String>;
 
     /// Whether a person's signature is valid.
@@ -99,10 +101,10 @@ pub struct PreparedCall {
 pub enum Input {
     /// Time passed.
     Tick,
-    /// A request came to its end. `attempt` is the number of the event that began it: the outcome
-    /// of an earlier attempt is never taken for that of a later one.
+    /// A request ended. `attempt` is the sequence number of the event that started it, so that the
+    /// outcome of an earlier attempt is not mistaken for that of a later one.
     Called { key: StepKey, attempt: u64, outcome: AttemptOutcome },
-    /// Somebody told the run something; `id` names the answer.
+    /// A message to the run; the reply carries its `id`.
     Signal { id: String, signal: Signal },
 }
 
@@ -112,8 +114,8 @@ pub enum Input {
 pub enum AttemptOutcome {
     /// With an answer that is not an error.
     Answered { answer: CallAnswer, duration_ms: u64 },
-    /// Without one. `unsent` says that it certainly had no effect, `retry_after_ms` what the server
-    /// asked for.
+    /// Without a usable answer. `unsent` means that the request certainly had no effect;
+    /// `retry_after_ms` is the delay that the server requested.
     Failed { failure: Failure, trouble: FailureKind, unsent: bool, retry_after_ms: Option<u64> },
 }
 
@@ -145,7 +147,7 @@ pub enum RunEffect {
         call: StepCall,
         /// Lets a server recognize a repeated request.
         idempotency_key: String,
-        /// The recorded digest of the request: nothing else may be sent.
+        /// The recorded digest of the request. No other request may be sent.
         digest: String,
     },
     /// Give up on a request; its outcome must still be reported.
@@ -161,8 +163,7 @@ pub enum RunEffect {
     },
     /// Cancel a child run.
     CancelChild { run: String },
-    /// Let nothing new begin in another run, or let it go on; `seq` is the event after which it is
-    /// told.
+    /// Pause or resume a child run; `seq` is the event that led to this.
     PauseChild { run: String, resume: bool, seq: u64 },
 }
 
@@ -184,7 +185,7 @@ pub struct Interpreter {
     flow: Flow,
     state: State,
     frontier: Frontier,
-    /// Whether nothing is sent or started any more.
+    /// Whether to stop sending requests and starting work.
     held: bool,
 }
 
@@ -231,19 +232,19 @@ impl Interpreter {
         &self.flow
     }
 
-    /// The workflow and the state, for reading the run once nobody drives it.
+    /// The workflow and the state, for readers of the run once it is no longer driven.
     pub fn into_parts(self) -> (Flow, State) {
         (self.flow, self.state)
     }
 
-    /// Replaces the workflow, when a resumption of the run changes its text.
+    /// Replaces the workflow if a resumption of the run changes its source.
     pub fn set_flow(&mut self, flow: Flow) {
         self.flow = flow;
         self.frontier = Frontier::of(&self.flow, &self.state);
     }
 
     /// Stops sending and starting anything, for a driver that is shutting down. Inputs are still
-    /// handled, and whoever opens the run next continues from there.
+    /// handled, and the next driver of the run continues from there.
     pub fn hold(&mut self) {
         self.held = true;
     }
@@ -281,7 +282,7 @@ impl Interpreter {
         let mut effects = Vec::new();
         for (key, step, run) in self.state.children() {
             let Some(ChildStart { workflow, inputs, .. }) = self.starting(key) else {
-                // The current text no longer starts this child, but its end is still awaited.
+                // The current source no longer starts this child, but its end is still awaited.
                 continue;
             };
             let rest = step.child.as_ref().map(|child| child.rest.clone()).unwrap_or_default();
@@ -353,7 +354,7 @@ impl<'t> Turn<'t> {
 }
 
 impl Turn<'_> {
-    /// Does whatever is due and everything that follows from it.
+    /// Does everything that is due, and everything that follows from it.
     fn go_on(mut self) -> Result<Decision, IllegalEvent> {
         self.tick()?;
         self.settle()?;
@@ -420,12 +421,11 @@ impl Turn<'_> {
         RunEvaluator::with(flow, state, frontier).next()
     }
 
-    /// Does whatever comes next, until the run has to wait for something.
+    /// Does what comes next, until the run has to wait for something.
     fn settle(&mut self) -> Result<(), IllegalEvent> {
         while let Some(command) = self.next() {
             match command {
-                // Like a request, a prompt is not offered on the strength of an approval that no
-                // longer applies.
+                // Like a request, a prompt must not rely on an approval that no longer applies.
                 NextCommand::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
                     let Event::PromptOffered { key, attempt } = *event else { continue };
                     let tries = |budget| budget == Budget::Attempts;
@@ -701,7 +701,7 @@ impl Turn<'_> {
                     FailureKind::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    // An unusable answer does not tell whether the request took effect either.
+                    // A request with an unusable answer may have taken effect as well.
                     FailureKind::Unsendable | FailureKind::Network | FailureKind::Timeout => unsent,
                 };
                 if !attempt.repeatable && !certain {
@@ -714,8 +714,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Nothing was sent and nothing failed: the run is paused until somebody supplies the missing
-    /// secret.
+    /// Pauses the run until somebody supplies the missing secret. Nothing was sent, and nothing
+    /// failed.
     fn withheld(&mut self, key: StepKey, failure: Failure) -> Result<(), IllegalEvent> {
         let canceled = self.state().canceling.is_some();
         let retry_at_ms = (!canceled).then_some(self.now());
@@ -805,7 +805,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Checks that a person may decide the outcome of this attempt at a step, and can know it yet.
+    /// Checks that a person may decide the outcome of this attempt at a step, and is able to know
+    /// it by now.
     fn settled(
         &self,
         key: &StepKey,
@@ -815,7 +816,7 @@ impl Turn<'_> {
     ) -> Result<(), Failure> {
         admission::settlement(&self.interpreter.flow, self.state(), key, by)?;
         let current = self.state().step(key).and_then(|step| step.asked);
-        // A signed decision is about one attempt and names it.
+        // A signed decision applies to one attempt and names it.
         let signed = self.state().head.person.is_some();
         if (asked.is_some() || signed) && asked != current {
             return Err(Cause::AskedAgain { key: key.clone() }.into());
@@ -833,7 +834,7 @@ impl Turn<'_> {
         std::iter::once(key).chain(below).try_for_each(|key| self.has_arrived(key))
     }
 
-    /// Checks that a request with an unknown outcome can no longer take effect: until then, nobody
+    /// Checks that a request with an unknown outcome can no longer take effect. Until then, nobody
     /// can know that it did not happen.
     fn has_arrived(&self, key: &StepKey) -> Result<(), Failure> {
         let step = self.state().step(key);
@@ -866,8 +867,8 @@ impl Turn<'_> {
         Ok(Reply::Done)
     }
 
-    /// Whether this actor may end the pause: a run that was paused on its own stays paused when its
-    /// parent resumes.
+    /// Whether this actor may end the pause. A run that was paused individually stays paused when
+    /// its parent resumes.
     fn may_go_on(&self, by: &Actor) -> bool {
         let state = self.state();
         let theirs = *by == engine_actor("parent") && state.paused_by.as_ref() != Some(by);
@@ -918,8 +919,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Records who waits for the verdict on a submission, so that whoever drives the run by then
-    /// knows whom to answer.
+    /// Records who waits for the verdict on a submission, so that any later driver of the run knows
+    /// whom to answer.
     fn await_verdict(&mut self, id: String, submission: Submission) -> Result<(), IllegalEvent> {
         self.awaited.push((submission.key.clone(), id.clone()));
         let submission = Submission { messages: vec![id], ..submission };
@@ -990,8 +991,8 @@ fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String
     format!("{run}/{key}{again}{pass}")
 }
 
-/// The id of the run that a step starts: the same however often it is started, and a new one for
-/// every polling pass and whenever somebody has the step done again.
+/// The id of the run that a step starts: the same each time it is started, and a new one for every
+/// polling pass and whenever somebody has the step done again.
 fn child_run(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let digest = Sha256::digest(idempotency_key(run, key, step));
     let mut id = [0; 16];

@@ -9,7 +9,7 @@
 //!   accepted.
 //! - [`resume`]: how a run that has ended or stopped continues, and what that costs.
 //! - [`view`]: a run as people and agents see it.
-//! - [`ports`]: what a driver needs from the world, such as a journal and a sender of requests.
+//! - [`ports`]: what a driver needs from its environment, such as a journal and a request sender.
 
 mod admission;
 pub mod event;

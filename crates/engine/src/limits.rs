@@ -1,43 +1,44 @@
 //! Every limit of the engine.
 
-/// Submissions an agent may make for a step, unless the workflow says otherwise.
+/// Maximum number of submissions an agent may make for a step, unless the workflow sets another.
 pub const SUBMISSIONS: u32 = 5;
-/// The maximum number of items in a list that a step runs over.
+/// Maximum number of items in a list that a step runs over.
 pub const ITEMS: usize = 10_000;
-/// The longest list for which a person is shown the request of every item; a longer list is only
-/// named.
+/// Maximum length of a list for which a person is shown the request of every item; for a longer
+/// list, only the step is named.
 pub const SHOWN_ITEMS: usize = 100;
-/// How deeply runs may be nested.
+/// Maximum depth of nested runs.
 pub const DEPTH: u32 = 16;
-/// The first delay before a retry, unless the workflow says otherwise.
+/// The first delay before a retry, unless the workflow sets another.
 pub const BACKOFF_MS: u64 = 500;
-/// The longest delay before a retry, unless the workflow says otherwise.
+/// Maximum delay before a retry, unless the workflow sets another.
 pub const BACKOFF_MAX_MS: u64 = 30_000;
-/// The longest delay that a server may request.
+/// Maximum delay that a server may request.
 pub const RETRY_AFTER_MAX_MS: u64 = 600_000;
-/// How long one attempt may take, unless the workflow says otherwise.
+/// How long one attempt may take, unless the workflow sets another timeout.
 pub const ATTEMPT_MS: u64 = 30_000;
 /// How long after its timeout a request may still arrive: it starts a moment after it is recorded,
 /// and the operating system keeps delivering what is already in a socket buffer.
 pub const ARRIVAL_MARGIN_MS: u64 = 30_000;
-/// How long a run may take, unless the workflow says otherwise.
+/// How long a run may take, unless the workflow sets another timeout.
 pub const RUN_MS: u64 = 24 * 60 * 60 * 1000;
-/// The delay between two polling passes, unless the workflow says otherwise.
+/// The delay between two polling passes, unless the workflow sets another.
 pub const POLL_MS: u64 = 5_000;
-/// How long polling may take, unless the workflow says otherwise.
+/// How long polling may take, unless the workflow sets another timeout.
 pub const POLL_TOTAL_MS: u64 = 600_000;
-/// How often a rejection may send a run back, unless the workflow says otherwise.
+/// How often a rejection may send a run back, unless the workflow sets another limit.
 pub const SENT_BACK: u32 = 3;
-/// Characters of a submitted text or a message that are kept with a decision.
+/// Maximum number of characters of a submission or a comment that are kept with a decision.
 pub const COMMENT_CHARS: usize = 4_096;
-/// The largest workflow, in steps, for which a debug build compares the incrementally updated
+/// Maximum number of steps in a workflow for which a debug build compares the incrementally updated
 /// frontier with one derived from the state.
 pub(crate) const COMPARED: usize = 64;
-/// The longest id of a message to a run, in characters.
+/// Maximum number of characters in the id of a message to a run.
 pub const MESSAGE_ID_CHARS: usize = 256;
-/// Bytes of a request body that are kept with an attempt.
+/// Maximum number of bytes of a request body that are kept with an attempt.
 pub const SENT_BODY_BYTES: usize = 4 * 1024;
-/// Bytes of a request's URL, and of each of its headers, that are kept with an attempt.
+/// Maximum number of bytes of a request's URL, and of each of its headers, that are kept with an
+/// attempt.
 pub const SENT_LINE_BYTES: usize = 2 * 1024;
-/// Request headers that are kept with an attempt.
+/// Maximum number of request headers that are kept with an attempt.
 pub const SENT_HEADERS: usize = 32;

@@ -1,9 +1,9 @@
-//! How a run continues that has ended, is paused or has used up its budget: what is kept, what runs
+//! How a run that has ended, is paused or has used up its budget continues: what is kept, what runs
 //! again, and what that will cost.
 //!
-//! Planning comes first and changes nothing. A plan holds the one event that carries it out, and it
-//! must never promise less than what will happen: a write that may be repeated is named, and a cost
-//! that cannot be known in advance is a range.
+//! Planning comes first and changes nothing. A plan contains the one event that carries it out, and
+//! it must never promise less than what will happen: a write that may be repeated is named, and a
+//! cost that cannot be known in advance is a range.
 
 mod authority;
 mod forecast;
@@ -48,7 +48,7 @@ pub struct ResumeRequest {
     pub origin: Origin,
     /// Run only the named or failed step, instead of everything that depends on it as well.
     pub only: bool,
-    /// Use the newest text instead of the pinned one.
+    /// Use the newest source instead of the pinned one.
     pub latest: bool,
     /// Inputs to change.
     pub inputs: Map<String, Value>,
@@ -62,7 +62,7 @@ pub struct ResumeRequest {
     pub budget: BTreeMap<Budget, u64>,
     pub by: Actor,
     pub reason: Option<String>,
-    /// The hash of the text from now on.
+    /// The hash of the source from now on.
     pub text_hash: String,
     pub plan_hash: String,
     /// When the run is canceled for taking too long.
@@ -130,7 +130,7 @@ serialized_enum! {
     }
 }
 
-/// Plans how a run would resume; `new` equals `old` unless the newest text is requested.
+/// Plans how a run would resume; `new` equals `old` unless the newest source is requested.
 pub fn plan(
     old: &Flow,
     new: &Flow,
@@ -155,8 +155,8 @@ pub fn plan(
     Ok(ResumePlan { resumption, steps, forecast })
 }
 
-/// Plans what a run does once a driver picks it up: nothing is restarted. The requests that the
-/// last process left in flight are settled first, as a new driver would settle them.
+/// Plans what a run does once a driver picks it up, without restarting anything. The requests that
+/// the last process left in flight are settled first, as a new driver would settle them.
 pub fn ahead(
     flow: &Flow,
     state: &State,
@@ -246,7 +246,7 @@ fn fits(flow: &Flow, named: &str, output: &Value) -> Result<(), Failure> {
     }
 }
 
-/// The one step that is to run.
+/// The single step to run.
 fn only(flow: &Flow, state: &State, request: &ResumeRequest) -> Result<StepKey, Failure> {
     if !request.redo.is_empty() || !request.overrides.is_empty() {
         return Err(refusal::only_one());

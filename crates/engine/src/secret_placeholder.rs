@@ -1,4 +1,4 @@
-//! Placeholders that stand for secrets until they are sent, and how they are found again.
+//! Placeholders for secrets, and how they are found and replaced when a request is sent.
 //!
 //! Nobody outside knows a run's nonce, so no API response can make the engine insert a secret
 //! anywhere.
@@ -18,7 +18,7 @@ fn open(nonce: &str) -> String {
     format!("{NAME}({nonce}:")
 }
 
-/// Replaces every placeholder in a text; `with` maps the name of a secret to its replacement, and
+/// Replaces every placeholder in a string; `with` maps the name of a secret to its replacement, and
 /// `None` leaves the placeholder in place.
 fn replace_in_text(open: &str, text: &str, with: &mut dyn FnMut(&str) -> Option<String>) -> String {
     let mut out = String::new();
@@ -85,7 +85,7 @@ pub fn mask_secrets(nonce: &str, value: &Value) -> Value {
     replace_secrets(nonce, value, &mut |name| Some(secret::mark(name)))
 }
 
-/// A text as it may be shown, with marks in place of the secrets' placeholders.
+/// A string as it may be shown, with marks in place of the secrets' placeholders.
 pub fn mask_text(nonce: &str, text: &str) -> String {
     replace_in_text(&open(nonce), text, &mut |name| Some(secret::mark(name)))
 }
@@ -94,7 +94,7 @@ pub fn mask_text(nonce: &str, text: &str) -> String {
 const CUT: &str = "[secret]";
 
 /// A part of a request as it may be shown. Placeholders may be percent-encoded there, and
-/// truncation may have cut off the end of the last one; nothing of the nonce is left.
+/// truncation may have cut off the end of the last one; no part of the nonce remains.
 pub(crate) fn mask_request(nonce: &str, text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -120,7 +120,7 @@ pub(crate) fn mask_request(nonce: &str, text: &str) -> String {
     out
 }
 
-/// What follows [`NAME`] in a text.
+/// What follows [`NAME`] in a string.
 enum Sentinel<'t> {
     /// The rest of a placeholder: the name of its secret, and the text after it.
     Named(String, &'t str),

@@ -33,11 +33,11 @@ pub enum Signal {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Stops the run from starting anything new.
+    /// Stops the run from starting new work.
     Pause { by: Actor },
     /// Ends a pause.
     Unpause { by: Actor },
-    /// Resumes the run; the sender planned the resumption on the state after `seq`.
+    /// Resumes the run; the sender planned the resumption based on the state after `seq`.
     Resume { seq: u64, resumption: Box<Resumption> },
     /// A child run has ended.
     ChildEnded {
@@ -77,7 +77,7 @@ pub struct DecisionSignal {
     /// Whether the person approves.
     pub approve: bool,
     pub by: Actor,
-    /// What the person says about it.
+    /// The person's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
     /// The person's answer, if there is a form.
@@ -90,7 +90,7 @@ pub struct DecisionSignal {
 }
 
 impl DecisionSignal {
-    /// The text to sign: valid for this decision on this question of this run only.
+    /// The string to sign, which is valid only for this decision on this question of this run.
     pub fn signed_text(&self, run: &str) -> String {
         let word = if self.approve { "approve" } else { "reject" };
         let answer = self.answer.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -100,16 +100,16 @@ impl DecisionSignal {
     }
 }
 
-/// The text to sign when a person decides the outcome of a step: valid for this decision on this
-/// attempt of this run only.
+/// The string to sign when a person decides the outcome of a step. It is valid only for this
+/// decision on this attempt of this run.
 pub fn settled_text(run: &str, key: &StepKey, asked: Option<u64>, decision: &Settlement) -> String {
     let asked = asked.map(|seq| seq.to_string()).unwrap_or_default();
     let word = serde_json::to_string(decision).unwrap_or_default();
     signed("settlement", &[run, key.as_str(), &asked, &word])
 }
 
-/// The text to sign when a person decides how a run resumes: valid for this resumption of the run,
-/// as it is after event `seq`, only.
+/// The string to sign when a person decides how a run resumes. It is valid only for this resumption
+/// of the run in its state after event `seq`.
 pub fn resumed_text(run: &str, seq: u64, resumption: &Resumption) -> String {
     let bare = Resumption { proof: None, ..resumption.clone() };
     let word = serde_json::to_string(&bare).unwrap_or_default();
@@ -128,11 +128,11 @@ fn signed(kind: &str, parts: &[&str]) -> String {
 pub enum Reply {
     /// The message was accepted.
     Done,
-    /// The submission is good enough.
+    /// The submission was accepted.
     Accepted { key: StepKey },
-    /// The submission is not good enough.
+    /// The submission was rejected.
     Rejected { key: StepKey, issues: Vec<SubmissionIssue>, attempts_left: u32 },
-    /// The run itself starts nothing new, but some of its child runs have not confirmed yet.
+    /// The run itself starts no new work, but some of its child runs have not confirmed yet.
     Pausing { runs: Vec<String> },
     /// The message was refused and changed nothing.
     Refused { failure: Failure },

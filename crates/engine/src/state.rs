@@ -22,9 +22,10 @@
 //! | `step_succeeded`, `step_failed`, `step_skipped`, `step_canceled` | any open phase | closed |
 //! | `went_back`, `run_resumed_from` | any | pending again |
 //!
-//! An event that does not fit the state is refused, both when it is written and when it is read.
+//! An event that does not fit the state is rejected, both when it is written and when it is read.
 //!
-//! Length: the table above as code, one arm per event; it would be harder to read in two files.
+//! Length: this is the table above as code, one arm per event; it would be harder to read in two
+//! files.
 
 mod index;
 mod step;
@@ -64,7 +65,7 @@ serialized_enum! {
         Running = "running",
         /// A person or an agent has to act.
         Waiting = "waiting",
-        /// Nothing new is started until it is resumed.
+        /// No new work is started until it is resumed.
         Paused = "paused",
         Succeeded = "succeeded",
         Failed = "failed",
@@ -81,7 +82,7 @@ impl Status {
 /// The state of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
-    /// The first event, with inputs, text and budget as they are now.
+    /// The first event, with the current inputs, source and budget.
     pub head: RunCreated,
     /// The sequence number of the last event.
     pub seq: u64,
@@ -101,11 +102,11 @@ pub struct State {
     pub parked: Option<Budget>,
     /// Who asked to cancel the run.
     pub canceling: Option<Actor>,
-    /// Whether nothing new is started.
+    /// Whether the run is paused, so that no new work is started.
     pub paused: bool,
     /// Who paused the run; `None` unless it is paused.
     pub paused_by: Option<Actor>,
-    /// The only step that runs, if a resumption asked for that.
+    /// The only step that runs, if a resumption requested that.
     pub only: Option<StepKey>,
     /// How the run ended, if it has.
     pub end: Option<End>,
@@ -201,12 +202,12 @@ impl State {
         keys.iter().filter_map(|key| self.steps.get_key_value(key))
     }
 
-    /// Whether an execution has begun, however it stands now.
+    /// Whether an execution has started, regardless of its current phase.
     pub(crate) fn has_begun(&self, key: &StepKey) -> bool {
         self.step(key).is_some_and(|step| step.began_ms.is_some())
     }
 
-    /// Executions that other runs work on, with these runs.
+    /// Executions that child runs work on, with those runs.
     pub fn children(&self) -> impl Iterator<Item = (&StepKey, &StepState, &str)> {
         self.open().filter_map(|(key, step)| match &step.phase {
             Phase::Child(run) => Some((key, step, run.as_str())),
@@ -214,7 +215,7 @@ impl State {
         })
     }
 
-    /// An execution that has begun or was forgotten, and those below it.
+    /// An execution that has started or was reset, and those below it.
     pub(crate) fn within(&self, key: &StepKey) -> impl Iterator<Item = (&StepKey, &StepState)> {
         self.steps.get_key_value(key).into_iter().chain(self.below(key))
     }
@@ -401,7 +402,7 @@ impl State {
                 if let Some(child) = self.begun(key, at).child.as_mut() {
                     child.counted = counted;
                 }
-                // Whatever the child did not spend is available again.
+                // The part of the budget that the child did not spend is available again.
                 let parked = self.parked;
                 self.parked = parked.filter(|budget| !budget::is_left(self, *budget));
             }
@@ -522,7 +523,7 @@ impl State {
                 step.awaiting.clone_from(&submission.messages);
                 step.submission = Some(Submission { messages: Vec::new(), ..submission.clone() });
                 step.phase = Phase::Verifying;
-                // The checks of an earlier claim say nothing about a new one.
+                // The checks of an earlier submission do not apply to a new one.
                 let below = self.below(&submission.key).map(|(below, _)| below.clone());
                 let checks: Vec<StepKey> = below.collect();
                 checks.iter().for_each(|check| self.forget(check));
@@ -547,7 +548,7 @@ impl State {
                 let fits = |phase: &Phase| {
                     matches!(phase, Phase::Pending | Phase::Accepted | Phase::Voided)
                 };
-                // What is shown was assembled before this event.
+                // The question was assembled in the state before this event.
                 let shown = self.now_ms;
                 let step = self.from(&request.key, at, fits)?;
                 step.asked_ms = Some(shown);
@@ -754,7 +755,7 @@ impl State {
         within.any(|(_, step)| step.phase.is_busy())
     }
 
-    /// Checks that nothing is in flight: otherwise its outcome would be taken for that of the next
+    /// Checks that nothing is in flight, because its outcome would be mistaken for that of the next
     /// attempt.
     fn forgettable<'k>(&self, keys: impl IntoIterator<Item = &'k StepKey>) -> Result<(), String> {
         match keys.into_iter().find(|key| self.is_busy(key)) {

@@ -19,19 +19,19 @@ pub enum Waiting {
     Approval(Box<ApprovalRequest>),
     /// A person decides the outcome of a request.
     Unknown { key: StepKey, failure: Failure },
-    /// A person decides what becomes of a step that no submission was good enough for; `issues`
-    /// were wrong with the last one.
+    /// A person decides how to continue with a step whose submissions were all rejected; `issues`
+    /// are those of the last one.
     Exhausted { key: StepKey, issues: Vec<SubmissionIssue> },
     /// A person raises the budget or gives up.
     Budget(crate::event::Budget),
     /// An agent has to work on a step.
     Agent(StepKey),
-    /// An agent gives a variable that a step needs; `expected` are the values it may have.
+    /// An agent has to supply a variable that a step needs; `expected` lists its allowed values.
     Variable { step: String, variable: String, expected: Option<Vec<Value>> },
 }
 
 impl Waiting {
-    /// The kind of thing that is waited for.
+    /// The kind of action that the run waits for.
     pub fn kind(&self) -> WaitingKind {
         match self {
             Waiting::Approval(_) => WaitingKind::Approval,
@@ -51,8 +51,8 @@ serialized_enum! {
         /// A person answers an approval.
         #[default]
         Approval = "approval",
-        /// The time to answer an approval has passed. Nothing was driving the run at that moment,
-        /// so its journal does not say so yet.
+        /// The time to answer an approval has passed. No process was driving the run at that
+        /// moment, so this is not in its journal yet.
         Lapsed = "lapsed",
         /// A person decides the outcome of a request.
         Decision = "decision",
@@ -187,11 +187,11 @@ pub(crate) fn variables(flow: &Flow, state: &State, key: &StepKey) -> Value {
     }
 }
 
-/// What an agent is told about a step.
+/// What an agent is shown about a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepBrief {
     pub key: StepKey,
-    /// The title for people.
+    /// The display title.
     pub title: Option<String>,
     /// What the agent should do.
     pub prompt: String,
@@ -208,7 +208,7 @@ pub struct StepBrief {
     pub attempts_left: u32,
     /// What was wrong with the previous attempt.
     pub issues: Vec<SubmissionIssue>,
-    /// What a person said when they sent the step back.
+    /// A person's comment when they sent the step back.
     pub feedback: Option<String>,
 }
 
@@ -259,7 +259,7 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &StepKey, variables: &
         }
         PromptText::Template(text) => {
             let mut names = RunScope::of(state);
-            // Variables may have any name, but these four always keep their own meaning.
+            // Variables may have any name, but these four names always keep their own meaning.
             let own = |name: &str| !matches!(name, "inputs" | "steps" | "env" | "run");
             let variables = variables.as_object().into_iter().flatten();
             for (name, value) in variables.filter(|(name, _)| own(name)) {

@@ -1,4 +1,4 @@
-//! The world of a run: what its requests are made with, wherever it is driven.
+//! The world of a run: everything its requests depend on, regardless of the process that drives it.
 //!
 //! A run pins versions by their hashes, and every driver uses exactly these. Settings that are not
 //! pinned, such as whether a catalog is enabled, are read from the run's own workspace and can only
@@ -14,18 +14,18 @@ use milepost_model::serialized_enum;
 /// The layout of [`RunWorld`] that this program writes, and the newest one it can read.
 pub const WORLD_VERSION: u32 = 1;
 
-/// What a run is pinned to, besides the text of its workflow.
+/// What a run is pinned to, besides the source of its workflow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RunWorld {
     /// The layout version of this record.
     pub version: u32,
-    /// The version of the workflow language that the texts are written in.
+    /// The version of the workflow language that the sources are written in.
     pub language: u32,
     /// The configuration file of the run's workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// The hash of each workflow text that the run's steps use, directly or indirectly, by workflow
-    /// id.
+    /// The hash of each workflow source that the run's steps use, directly or indirectly, by
+    /// workflow id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workflows: BTreeMap<String, String>,
     /// The catalogs that the run, or a workflow it runs, may call.
@@ -104,7 +104,7 @@ impl WorldChange {
     /// Whether requests would go to another address, or carry other credentials, than before.
     pub fn redirects(&self) -> bool {
         let moves = matches!(self.part, WorldPart::Address | WorldPart::Credentials);
-        // A catalog that is new has not been called before.
+        // A new catalog has not been called before.
         moves && self.before.is_some()
     }
 }
@@ -128,7 +128,7 @@ pub enum MissingWorld {
     /// The folder that the run belongs to is gone.
     #[error("its folder `{path}` is missing")]
     Workspace { path: String },
-    /// The text of a workflow that the run uses is gone.
+    /// The source of a workflow that the run uses is gone.
     #[error("the text of workflow `{workflow}` that it is pinned to is missing")]
     Workflow { workflow: String },
     /// The record of a catalog is gone, or cannot be read.
@@ -169,7 +169,7 @@ mod tests {
             [("address", Some("https://b.example")), ("credentials", Some("KEY, OTHER"))];
         assert_eq!(told, expected);
         assert!(changes.iter().all(WorldChange::redirects));
-        // A catalog that is new has not been called before.
+        // A new catalog has not been called before.
         let added = RunWorld::default().changes(&before);
         assert!(!added.is_empty() && !added.iter().any(WorldChange::redirects));
     }

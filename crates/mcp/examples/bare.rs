@@ -1,5 +1,5 @@
-//! The minimal `rmcp` server: one tool that does nothing, over stdio. It is the baseline for
-//! measuring the cost of our edge and operations.
+//! A minimal `rmcp` server over stdio, with one tool that does nothing. It is the baseline for
+//! measuring the cost of our protocol layer and operations.
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{

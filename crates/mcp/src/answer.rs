@@ -50,8 +50,8 @@ fn begin(out: &mut Vec<u8>, id: Id<'_>) {
     out.extend_from_slice(id.as_json().as_bytes());
 }
 
-/// Writes a tool's result twice, as text and as structured content: older clients read only the
-/// text.
+/// Writes a tool's result twice, as text and as structured content, because older clients read only
+/// the text.
 fn content(out: &mut Vec<u8>, result: &Response) {
     let text = result.json();
     out.reserve(2 * text.len() + text.len() / 4 + 128);

@@ -1,4 +1,4 @@
-//! From bytes to lines. The framer is fed chunks and does no I/O itself.
+//! Splits bytes into lines. The framer is fed chunks and does no I/O itself.
 //!
 //! A line that lies within one chunk is passed on without copying. Only the start of an unfinished
 //! line is buffered, and never more than the maximum line length.
@@ -58,8 +58,8 @@ impl Framer {
     }
 
     fn keep(&mut self, part: &[u8]) {
-        // One byte more than a line may have, because it may be the carriage return before the
-        // newline.
+        // One byte more than the maximum length of a line, because it may be the carriage return
+        // before the newline.
         if self.skipping || self.partial.len() + part.len() > limits::LINE_BYTES + 1 {
             self.skipping = true;
             self.partial = Vec::new();

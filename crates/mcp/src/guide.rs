@@ -1,4 +1,4 @@
-//! The interface of a set of tools, and the `workflowlookup` contract: the guide operations as five
+//! The trait for a set of tools, and the `workflowlookup` contract: the guide operations as five
 //! tools, with its error numbers.
 
 use std::collections::HashSet;
@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 use crate::lock::lock;
 use crate::rpc_error::{self, RpcError};
 
-/// A set of tools. The protocol layer knows no tool by name; a contract knows nothing of JSON-RPC.
+/// A set of tools. The protocol layer does not know any tool by name, and a contract does not know
+/// JSON-RPC.
 pub trait Contract: Send + Sync {
     /// The `tools` array of `tools/list`, as JSON text.
     fn tools(&self) -> &str;
@@ -114,7 +115,7 @@ impl Contract for Guides {
     }
 }
 
-/// A client of this contract: it cannot be asked questions, and warnings go to the log.
+/// A client of this contract. It cannot be asked questions, and warnings go to the log.
 #[derive(Default)]
 struct GuideCaller(Mutex<Vec<String>>);
 
@@ -148,8 +149,8 @@ fn tool(operation: &OperationSpec, builtin: &Operations) -> Option<Value> {
     }))
 }
 
-/// Extends a result schema to also allow an error: clients check the structured content of failed
-/// calls too.
+/// Extends a result schema to also allow an error, because clients check the structured content of
+/// failed calls too.
 fn or_fault(mut schema: Value) -> Value {
     let required = schema["required"].take();
     if let Some(object) = schema.as_object_mut() {
@@ -165,7 +166,7 @@ fn or_fault(mut schema: Value) -> Value {
     schema
 }
 
-/// The error number and fixed text of each problem code, as the contract defines them.
+/// The error number and fixed message of each problem code, as the contract defines them.
 fn number(code: Code) -> (i32, &'static str) {
     match code {
         Code::WorkflowNotFound => (-32001, "Workflow not found"),
@@ -185,7 +186,7 @@ fn number(code: Code) -> (i32, &'static str) {
     }
 }
 
-/// Turns a problem into an error of the contract: the text is fixed, the specifics are data.
+/// Turns a problem into an error of the contract: the message is fixed, and the specifics are data.
 fn fault(problem: &Problem, wording: &dyn Wording) -> RpcError {
     let (code, message) = number(problem.code);
     let mut data = Map::new();
@@ -198,7 +199,7 @@ fn fault(problem: &Problem, wording: &dyn Wording) -> RpcError {
         data.insert(key.into(), value.clone());
     }
     match problem.code {
-        // The id of what was not found is enough.
+        // The id of the missing item is enough.
         Code::WorkflowNotFound | Code::StepNotFound => {}
         Code::ParamsInvalid => {
             data.insert("details".into(), problem.message.as_str().into());

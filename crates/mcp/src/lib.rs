@@ -1,9 +1,9 @@
-//! The MCP door: everything between bytes and a contract.
+//! The MCP interface: everything between bytes and a contract.
 //!
 //! [`frame`] splits bytes into lines and [`message`] parses a line. [`serve_stdio`] serves a pipe
 //! and [`http`] serves HTTP; both answer from the same two sets of tools, the guides and the
-//! workflows of one [`WorkflowServer`](workflows::WorkflowServer). Nothing but answers ever goes to
-//! the client.
+//! workflows of one [`WorkflowServer`](workflows::WorkflowServer). Only protocol messages are ever
+//! sent to the client.
 
 mod answer;
 pub mod frame;

@@ -1,4 +1,4 @@
-//! Locks whose holder may have panicked: what they guard is whole between any two statements.
+//! Locks mutexes, ignoring poisoning. A panic never leaves their data in an inconsistent state.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

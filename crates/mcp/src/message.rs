@@ -1,7 +1,7 @@
-//! Parses a line into messages: the envelope as JSON-RPC 2.0 and MCP define it, and nothing of its
+//! Parses a line into messages: the envelope as JSON-RPC 2.0 and MCP define it, but none of its
 //! content.
 //!
-//! Nothing is allocated unless it has to be: an id and `params` stay slices of the received text.
+//! Nothing is allocated unless it has to be: an id and `params` stay slices of the received line.
 
 use std::borrow::Cow;
 use std::str;
@@ -31,11 +31,11 @@ pub enum Incoming<'a> {
 pub enum RpcMessage<'a> {
     /// Expects an answer.
     Request(Request<'a>),
-    /// Expects no answer, even if it is invalid; the text of the message.
+    /// Expects no answer, even if it is invalid. Contains the whole message.
     Notification(&'a str),
-    /// A response to one of our requests; the text of the message.
+    /// A response to one of our requests. Contains the whole message.
     Response(&'a str),
-    /// Not a valid message; the answer says why.
+    /// Not a valid message; the answer contains the reason.
     Bad {
         /// The id, if it could be read.
         id: Id<'a>,
@@ -90,7 +90,7 @@ pub enum Params<'a> {
 
 impl Params<'_> {
     /// The parameters by name, rejecting duplicate keys; absent parameters give an empty map. The
-    /// text was scanned as part of its line, so it is valid JSON and not too deep for recursion.
+    /// JSON was scanned as part of its line, so it is valid JSON and not too deep for recursion.
     pub(crate) fn object(self) -> Result<Map<String, Value>, RpcError> {
         let text = match self {
             Params::None => return Ok(Map::new()),
@@ -101,8 +101,8 @@ impl Params<'_> {
             Ok(Strict(Value::Object(map))) => Ok(map),
             Ok(_) => Err(RpcError::not_an_object("params")),
             Err(error) => {
-                // Remove the position: it is relative to the start of `params` and would only
-                // mislead.
+                // The position is removed because it is relative to the start of `params` and would
+                // only mislead.
                 let place = format!(" at line {} column {}", error.line(), error.column());
                 let details = error.to_string();
                 Err(RpcError::invalid_params(details.strip_suffix(&place).unwrap_or(&details)))
@@ -209,7 +209,7 @@ struct Envelope<'a> {
     params: Option<&'a str>,
     /// Whether there is a `result` or an `error`.
     answers: bool,
-    /// A member that occurs twice: there is no way to know which one is meant.
+    /// A member that occurs twice, so that it is unclear which one is meant.
     twice: Option<&'static str>,
 }
 
@@ -235,11 +235,11 @@ impl<'a> Envelope<'a> {
                 self.answers = true;
                 return;
             }
-            // Members added by newer revisions are ignored, not refused.
+            // Members added by newer revisions are ignored.
             _ => return,
         };
-        // If several members are duplicated, report the id: the answer must not repeat either of
-        // the two ids.
+        // If several members are duplicated, report the id, because the answer must not repeat
+        // either of the two ids.
         if slot.replace(value).is_some() && (name == "id" || self.twice.is_none()) {
             self.twice = Some(name);
         }

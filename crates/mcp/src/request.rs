@@ -1,4 +1,5 @@
-//! Turns a request into one that `rmcp` understands, or into an error; the same on every transport.
+//! Turns a request into one that `rmcp` understands, or into an error, in the same way for every
+//! transport.
 //!
 //! `rmcp` reports invalid parameters as an unknown method, does not name unknown methods, and
 //! supports only the tasks of the extension. Nothing here does I/O or keeps state.
@@ -15,7 +16,7 @@ use crate::rpc_error::RpcError;
 use crate::session;
 use crate::version::{Revision, SessionOptions};
 
-/// The methods that `rmcp` knows: if it does not understand one of these, the parameters are wrong.
+/// The methods that `rmcp` knows. If it does not understand one of these, the parameters are wrong.
 const STANDARD: &[&str] = &[
     "ping",
     "initialize",
@@ -36,7 +37,7 @@ const STANDARD: &[&str] = &[
     "tasks/update",
     "tasks/cancel",
 ];
-/// Methods that were removed in the stateless era, whatever their parameters.
+/// Methods that were removed in the stateless era, regardless of their parameters.
 const GONE: &[&str] =
     &["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 /// The method that opens the stateless era.
@@ -62,7 +63,7 @@ pub(crate) enum Era {
 }
 
 impl Era {
-    /// The era of a revision; `has_tasks` says whether the handler answers the methods with the
+    /// The era of a revision; `has_tasks` tells whether the handler answers the methods with the
     /// [`OLDER`] prefix.
     pub(crate) fn of(revision: Revision, has_tasks: bool) -> Era {
         match has_tasks && revision == Revision::V20251125 {

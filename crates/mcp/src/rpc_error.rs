@@ -22,16 +22,16 @@ pub const SERVER_ERROR: i32 = -32000;
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
-    /// The number by which programs tell errors apart.
+    /// The number by which programs distinguish errors.
     pub code: i32,
-    /// One fixed text per code; the specifics are in `data`.
+    /// One fixed message per code; the specifics are in `data`.
     pub message: Cow<'static, str>,
     /// The specifics of this case, or null.
     pub data: Value,
 }
 
 impl RpcError {
-    /// Creates an error with the fixed text of its code.
+    /// Creates an error with the fixed message of its code.
     pub fn new(code: i32, message: impl Into<Cow<'static, str>>, data: Value) -> RpcError {
         RpcError { code, message: message.into(), data }
     }
@@ -50,7 +50,7 @@ impl RpcError {
         RpcError::new(INVALID_PARAMS, "Invalid params", json!({ "details": details.into() }))
     }
 
-    /// A parameter that is there and is no object.
+    /// A parameter that must be an object but is not.
     pub(crate) fn not_an_object(name: &str) -> RpcError {
         RpcError::invalid_params(format!("{name} must be an object"))
     }

@@ -1,4 +1,4 @@
-//! The threads of a server, started the first time something has to wait: a server that only
+//! The threads of a server, started the first time something has to wait. A server that only
 //! answers guides has none.
 
 use std::io;

@@ -9,7 +9,7 @@
 //! any         shutdown                            over (SessionFlow::Exit)
 //! ```
 //!
-//! A session does no I/O itself: whoever owns the pipe drives it.
+//! A session does no I/O itself. The owner of the pipe drives it.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -128,7 +128,7 @@ impl<'c> GuideSession<'c> {
         let first = output.answers.len();
         for message in messages {
             let before = output.answers.len();
-            // Opens the array before the first answer and separates the others.
+            // Starts the array before the first answer, and separates the others with commas.
             output.answers.push(if before == first { b'[' } else { b',' });
             let opened = output.answers.len();
             if self.member(message, first, output) == SessionFlow::Exit {
@@ -205,8 +205,8 @@ impl<'c> GuideSession<'c> {
         match method {
             "ping" => return Ok(RpcResult::Json("{}".into())),
             "initialize" => return self.initialize(params),
-            // This opens the stateless era; an unknown method tells the client to use a handshake
-            // instead.
+            // This opens the stateless era; the error for an unknown method makes the client use a
+            // handshake instead.
             "server/discover" => return Err(RpcError::method_not_found(method)),
             _ if self.agreed.is_none() => return Err(RpcError::not_initialized()),
             _ => {}
@@ -250,7 +250,7 @@ impl<'c> GuideSession<'c> {
         ))))
     }
 
-    /// Instructions on how to use the tools, for the model. The first revision is answered exactly
+    /// Instructions for the model on how to use the tools. The first revision is answered exactly
     /// as its contract specifies, without this field.
     fn instructions(&self, revision: Revision) -> String {
         match (revision, self.contract.instructions()) {
@@ -279,15 +279,16 @@ impl<'c> GuideSession<'c> {
             let nearest = suggest::nearest(tool, names.iter().copied());
             return Err(RpcError::unknown_tool(tool, nearest));
         }
-        // A failure of the tool is a result: models read results, and correct their arguments.
+        // A failure of the tool is a result, because models read results and correct their
+        // arguments.
         Ok(match self.call(tool, arguments, log)? {
             Ok(result) => RpcResult::Gave(result),
             Err(fault) => RpcResult::Failed(fault),
         })
     }
 
-    /// Calls a tool of the contract. The outer error is an internal one, whichever way the call was
-    /// made.
+    /// Calls a tool of the contract. The outer error is always an internal one, regardless of how
+    /// the call was made.
     fn call(
         &self,
         tool: &str,
@@ -320,8 +321,8 @@ pub(crate) fn guarded<T>(
     log: &mut String,
     work: impl FnOnce(&mut String) -> Result<T, RpcError>,
 ) -> Result<Result<T, RpcError>, RpcError> {
-    // The only guarantee about the contract's state after a panic is that it is `Sync`: state
-    // shared between calls is behind locks, which report that they are poisoned.
+    // Unwinding leaves the contract usable: it is `Sync`, so the state shared between calls is
+    // behind locks.
     let called = catch_unwind(AssertUnwindSafe(|| work(log)));
     let cause = match called {
         Ok(Err(fault)) if fault.code == rpc_error::INTERNAL_ERROR => fault.data.to_string(),

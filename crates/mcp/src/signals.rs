@@ -1,8 +1,8 @@
 //! A signal ends the input: everything that arrived before it is answered first.
 //!
-//! The input waits for its pipe and for a signal at once. After a signal it still returns what is
-//! in the pipe, and ends when the pipe is empty: nothing sent before the signal is lost, and the
-//! loop that reads knows nothing of signals.
+//! The input waits for its pipe and for a signal at the same time. After a signal it still returns
+//! what is in the pipe, and ends when the pipe is empty. Nothing sent before the signal is lost,
+//! and the loop that reads need not know about signals.
 
 use std::io::{self, Read, Write};
 
@@ -19,8 +19,8 @@ pub fn stdin_until_signal() -> io::Result<impl Read + Send + 'static> {
     return Ok(io::stdin().lock());
 }
 
-/// The standard output of this process as a separate, unbuffered file: locks on the usual handle do
-/// not affect it.
+/// The standard output of this process as a separate, unbuffered file, so that locks on the usual
+/// handle do not affect it.
 pub fn raw_stdout() -> io::Result<impl Write + Send + 'static> {
     #[cfg(unix)]
     {
@@ -69,14 +69,14 @@ mod unix {
         input: R,
         /// Becomes readable, or hangs up, when the input is to end.
         stop: PipeReader,
-        /// How long the input may go on after it was stopped, if it does not fall quiet.
+        /// How long the input may continue after it was stopped, if it does not become quiet.
         patience: Duration,
         /// When that time is over; set when the input is stopped.
         deadline: Option<Instant>,
     }
 
     impl<R: Read + AsFd> UntilStopped<R> {
-        /// Closing the other end of `stop` stops the input; an input that never falls quiet ends
+        /// Closing the other end of `stop` stops the input; an input that never becomes quiet ends
         /// `patience` later.
         pub fn new(input: R, stop: PipeReader, patience: Duration) -> UntilStopped<R> {
             UntilStopped { input, stop, patience, deadline: None }

@@ -1,4 +1,4 @@
-//! The server for a pipe: it reads every line once, and answers it from one of two contracts.
+//! The server for a pipe, which reads every line once and answers it from one of two contracts.
 //!
 //! ```text
 //! stdin -> frames -> GuideSession (guides): answered here, in order
@@ -138,7 +138,7 @@ pub fn serve_process(
 
 fn logged<T>(outcome: Result<T, ServeError>, log: &mut impl Write) -> Result<T, ServeError> {
     if let Err(error) = &outcome {
-        // If the log is gone too, there is nobody left to tell.
+        // If the log is gone too, there is nobody left to notify.
         let _ = writeln!(log, "error: {error}");
     }
     outcome

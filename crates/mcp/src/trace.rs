@@ -28,13 +28,13 @@ milepost_model::named_enum! {
 }
 
 tokio::task_local! {
-    /// Whether the current request has failed: an answer that reports a failure looks like any
-    /// other.
+    /// Whether the current request has failed. This is recorded separately because an answer that
+    /// reports a failure looks like any other.
     static FAILED: Arc<AtomicBool>;
 }
 
-/// Answers a request for `rmcp`, under an id of its own, and tells of it where `is_told` says so.
-/// Nothing is held twice: what answers may be large.
+/// Runs a request under its own trace id and reports it if `is_told` returns true. The future is
+/// stored only once, because it may be large.
 pub(crate) fn request<T, E, F: Future<Output = Result<T, E>> + Send>(
     method: &str,
     work: F,

@@ -33,9 +33,9 @@ pub enum Surface {
     /// Depends on the handshake; a client newer than this server gets our newest revision.
     #[default]
     Auto,
-    /// The five guide tools, whatever the revision; an unknown revision is refused.
+    /// The five guide tools, regardless of the revision; an unknown revision is refused.
     Workflowlookup,
-    /// The tools for writing and running workflows, whatever the revision.
+    /// The tools for writing and running workflows, regardless of the revision.
     Workflows,
     /// Both sets of tools.
     All,

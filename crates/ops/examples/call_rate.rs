@@ -3,9 +3,9 @@
 //! milepost-ops --example call_rate`.
 //!
 //! Eight callers use at most eight connections at a time. A few more are opened over time, because
-//! the pool opens one when a caller is faster than the return of the previous connection. Prints
-//! one JSON object: calls per second in the best round, the number of calls, and the number of
-//! connections used.
+//! the pool opens one when a caller needs a connection before the previous one is back in the pool.
+//! Prints one JSON object: calls per second in the best round, the number of calls, and the number
+//! of connections used.
 
 use milepost_model::wording::Neutral;
 use std::error::Error;
@@ -141,7 +141,7 @@ async fn call(operations: &Operations, times: usize) -> Result<(), Problem> {
         let answer = operations.run::<RunCommand>(&Person, request).await?;
         // A fast but wrong answer must not count.
         assert_eq!(answer.status, Some(200));
-        assert_eq!(answer.body.expect("a body")["state"], "paid");
+        assert_eq!(answer.body.expect("the answer has a body")["state"], "paid");
     }
     Ok(())
 }
@@ -168,7 +168,7 @@ fn serve(served: Arc<AtomicUsize>) -> Result<SocketAddr, Box<dyn Error>> {
 
 async fn answer(mut stream: TcpStream) {
     let mut buffer = [0; 4096];
-    stream.set_nodelay(true).expect("sets an option");
+    stream.set_nodelay(true).expect("the option can be set");
     // On loopback, a request without a body fits into one read.
     while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
         if stream.write_all(ANSWER).await.is_err() {

@@ -208,7 +208,7 @@ struct Load {
 }
 
 impl Load {
-    /// Takes the writes from a finished run: a write ends where a request starts, or with the run.
+    /// Takes the writes from a finished run. A write ends where a request starts, or with the run.
     fn of(directory: &Path) -> Outcome<Load> {
         let runs = Runs::open(directory, OpenOptions::default())?;
         // The directory may contain runs of other lengths.
@@ -262,9 +262,9 @@ impl Load {
     }
 
     async fn write_one(&self, runs: &Runs, holder: HolderId, calls: Option<Calls>) {
-        let new = self.run(RunStatus::Running, self.create.clone()).expect("there is chance");
+        let new = self.run(RunStatus::Running, self.create.clone()).expect("random numbers");
         let created = wait(|done| runs.create(new, Some(holder), done)).await;
-        let lease = created.lease.expect("it is new");
+        let lease = created.lease.expect("a new run has a lease");
         for (written, events) in self.appends.iter().enumerate() {
             if let Some(calls) = &calls {
                 calls.send(written).await;
@@ -310,7 +310,7 @@ impl Load {
     }
 }
 
-/// Sends the requests of a run, knowing nothing but their addresses.
+/// Sends the requests of a run, given only their URLs.
 #[derive(Clone)]
 struct Calls {
     client: Arc<Client>,
@@ -326,7 +326,7 @@ impl Calls {
 
     async fn send(&self, step: usize) {
         let url = format!("http://{}/items/i{step}", self.address);
-        let request = Outgoing::get(url.parse().expect("it is an address"));
+        let request = Outgoing::get(url.parse().expect("the URL is valid"));
         let answer = self.client.send(&request, &SendOptions::default()).await;
         let answer = answer.expect("the server answers");
         drop(serde_json::from_slice::<Value>(&answer.body).expect("it answers with JSON"));
@@ -362,7 +362,7 @@ fn fill(home: &Path) -> Outcome<Value> {
         let sender = sender.clone();
         runs.create(new, None, move |created| {
             created.expect("a run is recorded");
-            sender.send(()).expect("there is room");
+            sender.send(()).expect("the receiver exists");
         });
     }
     done.iter().take(FINISHED).for_each(drop);
@@ -402,7 +402,7 @@ fn serve() -> Outcome<SocketAddr> {
 
 async fn answer(mut stream: TcpStream) {
     let mut buffer = [0; 4096];
-    stream.set_nodelay(true).expect("sets an option");
+    stream.set_nodelay(true).expect("the option can be set");
     // On loopback, a request without a body fits into one read.
     while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
         if stream.write_all(ANSWER).await.is_err() {

@@ -1,5 +1,5 @@
 //! The catalogs, loaded on demand: the table first, then the part of the document that a command
-//! needs, and the whole document only when nothing less will do.
+//! needs, and the whole document only if necessary.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -132,7 +132,7 @@ impl DocumentIndex {
         format: Format,
         mark: Option<DocumentMark>,
     ) -> serde_json::Result<String> {
-        // The byte ranges refer to JSON; a YAML document would have to be converted first.
+        // Byte ranges refer to JSON, and a YAML document would have to be converted first.
         let places = table.places.as_ref().filter(|_| format == Format::Json);
         let (places, mark) = (serde_json::to_string(&places)?, serde_json::to_string(&mark)?);
         Ok([serde_json::to_string(table)?, places, mark].join("\n"))
@@ -184,8 +184,8 @@ impl CatalogCache {
         self.catalogs.find(text).or_problem()
     }
 
-    /// Finds the only id with this prefix. Unreadable records count as matches, so that nobody gets
-    /// another catalog instead.
+    /// Finds the only id with this prefix. Unreadable records count as matches, so that no other
+    /// catalog is used by mistake.
     pub(crate) fn begun(&self, text: &str) -> Result<Option<CatalogId>> {
         let listing = self.listing()?;
         let broken = listing.unreadable.iter().filter_map(|file| file.id.as_ref());
@@ -205,7 +205,7 @@ impl CatalogCache {
         self.catalogs.get(id).or_problem()
     }
 
-    /// Succeeds if there is an unreadable record with this id.
+    /// Whether there is an unreadable record with this id.
     pub(crate) fn is_unreadable(&self, id: &CatalogId) -> bool {
         let listing = self.catalogs.list().unwrap_or_default();
         listing.unreadable.iter().any(|file| file.id.as_ref() == Some(id))
@@ -329,8 +329,8 @@ impl CatalogCache {
         self.bare(text)
     }
 
-    /// Finds a command in the version that a run is pinned to, even if its catalog is disabled:
-    /// that does not affect what the request would be. `None` if the catalog is not pinned.
+    /// Finds a command in the version that a run is pinned to, even if its catalog is disabled,
+    /// because the request would be the same. `None` if the catalog is not pinned.
     pub(crate) fn pinned_command(&self, text: &str) -> Option<Result<(Arc<LoadedCatalog>, usize)>> {
         let (group, name) = text.trim().split_once(' ')?;
         let pin = self.pins.get(&CatalogId::parse(group).ok()?)?;
@@ -414,7 +414,7 @@ impl LoadedCatalog {
         })
     }
 
-    /// The same with the catalog, where there has to be one.
+    /// The catalog with the row of a command, which must exist.
     fn row(self: Arc<LoadedCatalog>, name: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let row = self.find(name).ok_or_else(|| self.no_command(name))?;
         Ok((self, row))
@@ -479,7 +479,7 @@ impl LoadedCatalog {
         let DocumentIndex { places, mark } = self.cuts.as_deref()?;
         let mut parts = self.catalogs.parts(&self.record, (*mark)?)?;
         let places: Places = serde_json::from_str(places).ok()?;
-        // A byte order mark, which is not part of the text, would shift all ranges.
+        // A byte order mark is not part of the parsed document and would shift all ranges.
         if places.length() != parts.length() {
             return None;
         }

@@ -180,7 +180,7 @@ fn bytes(payload: &Payload) -> Bytes {
     for piece in payload.pieces() {
         match piece {
             Piece::Bytes(part) => bytes.extend_from_slice(&part),
-            // Files have been read by now; any that is left is shown by its path.
+            // Files have been read by now; any file that is left is shown as its path.
             Piece::File(path) => bytes.extend_from_slice(format!("<the file {path}>").as_bytes()),
         }
     }

@@ -1,4 +1,5 @@
-//! Answers validation's questions about catalogs: whether a command exists, and what it takes.
+//! Answers the questions that validation asks about catalogs: whether a command exists, and what it
+//! takes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,8 +61,8 @@ impl CatalogCommands {
         }
     }
 
-    /// The catalog of a command, or the lookup result without one. A document is checked against
-    /// one point in time: a catalog is looked up only once.
+    /// The catalog of a command, or the lookup result without one. A catalog is looked up only
+    /// once, so that a document is checked against one point in time.
     fn catalog(&self, id: &CommandId) -> Result<Arc<LoadedCatalog>, Lookup> {
         // Built-in commands are reserved for orchestrations.
         if id.group().as_str() == crate::author::builtin_command::GROUP {
@@ -107,7 +108,7 @@ impl Commands for CatalogCommands {
         if listing.items.iter().any(|item| item.id == id.as_str()) {
             let entry = self.reader.workflow(id.as_str()).ok();
             let workflow = entry.as_ref().and_then(|entry| entry.document.workflow.as_ref());
-            // A guide accepts any context.
+            // A guide accepts any values as its context.
             let manifest = workflow.filter(|one| one.spelling == Spelling::Manifest);
             return manifest
                 .map_or(Lookup::Unchecked, |one| Lookup::Known(Box::new(of_inputs(one))));

@@ -1,5 +1,5 @@
-//! Catalog versions that runs are pinned to: a record and a document that stay the same, whatever
-//! happens to the catalog. Whether it is enabled is not part of a version.
+//! Catalog versions that runs are pinned to: a record and a document that stay the same even if the
+//! catalog changes. Whether the catalog is enabled is not part of a version.
 
 use std::sync::{Arc, OnceLock};
 
@@ -34,7 +34,7 @@ impl CatalogPin {
         CatalogPin { record, document, text, mark: None, loaded: OnceLock::new() }
     }
 
-    /// The version of a stored record; `None` if the text is not a record.
+    /// The version of a stored record; `None` if `text` is not a record.
     pub(crate) fn of_kept(text: &str, document: Digest) -> Option<CatalogPin> {
         Some(CatalogPin::new(Arc::new(CatalogRecord::of_pinned(text)?), text, document))
     }
@@ -123,7 +123,8 @@ impl CatalogCache {
     }
 }
 
-/// The document that runs are pinned to: the copy kept for them, or wherever it still exists.
+/// The document that runs are pinned to: the copy kept for them, or the catalog's own if it is the
+/// same.
 pub(crate) fn pinned_document(
     catalogs: &Catalogs,
     record: &CatalogRecord,

@@ -16,7 +16,7 @@ pub(crate) struct CommandIndex {
     index: SearchIndex,
 }
 
-/// What can be found: the row of a catalog, or a workflow, by their places in the index.
+/// What can be found, by position in the index: a command, with its catalog and row, or a workflow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum IndexEntry {
     Command(usize, usize),
@@ -45,7 +45,7 @@ impl CommandIndex {
         CommandIndex { loaded, workflows, places, index }
     }
 
-    /// Whether it is still up to date for these.
+    /// Whether the index was built from these catalogs and workflows.
     pub(crate) fn is_of(
         &self,
         loaded: &[Arc<LoadedCatalog>],
@@ -56,7 +56,7 @@ impl CommandIndex {
             && self.workflows == workflows
     }
 
-    /// The matches, best first; without a query everything, sorted by name.
+    /// The matches, best first. Without a query, all entries sorted by name.
     pub(crate) fn find(
         &self,
         query: Option<&str>,

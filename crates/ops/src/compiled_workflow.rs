@@ -1,7 +1,7 @@
-//! Recently compiled workflows, so that a text is not parsed and checked again for every run.
+//! Recently compiled workflows, so that a source is not parsed and checked again for every run.
 //!
-//! An entry is valid only as long as everything that the text was checked against is unchanged. A
-//! text that was checked against anything other than catalog commands is not cached.
+//! An entry is valid only as long as everything that the source was checked against is unchanged. A
+//! source that was checked against anything other than catalog commands is not cached.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl CompiledWorkflow {
         Some(CompiledWorkflow::new(workflow, document.source?.text(), plan_hash))
     }
 
-    /// Compiles a text that a run is pinned to. It was checked when it was pinned, and is not
+    /// Compiles a source that a run is pinned to. It was checked when it was pinned, and is not
     /// checked again.
     pub(crate) fn pinned(text: &str, language: u32) -> Option<CompiledWorkflow> {
         let Pinned { workflow, plan_hash } = pinned::decode(text, language).ok()?;
@@ -62,7 +62,7 @@ struct CheckedWorkflow {
     compiled: Arc<CompiledWorkflow>,
 }
 
-/// A text as given, before decoding.
+/// A source as given, before decoding.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct GivenText {
     pub(crate) bytes: Vec<u8>,
@@ -76,7 +76,7 @@ impl Default for CompiledCache {
 }
 
 impl CompiledCache {
-    /// The compiled workflow of a text, if cached and still valid.
+    /// The compiled workflow of a source, if cached and still valid.
     pub(crate) fn find(
         &self,
         reader: &Reader,
@@ -92,7 +92,7 @@ impl CompiledCache {
         stands.then(|| Arc::clone(&checked.compiled))
     }
 
-    /// Caches a workflow for the next run of the same text.
+    /// Caches a workflow for the next run of the same source.
     pub(crate) fn keep(
         &self,
         given: GivenText,

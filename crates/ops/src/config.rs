@@ -1,4 +1,5 @@
-//! The configuration key by key, and where everything is stored. For people, never for models.
+//! The configuration key by key, and where everything is stored. Available to people, but not to
+//! models.
 
 use milepost_store::person::Person;
 use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};
@@ -6,7 +7,7 @@ use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};
 use crate::prelude::*;
 use crate::run::person::untyped;
 
-/// The key that lets workflows approve on their own.
+/// The key that lists the workflows whose approvals are granted without asking.
 const UNATTENDED: &str = "approvals.unattended";
 
 /// A location on the user's machine, and what determined it.
@@ -31,7 +32,7 @@ pub struct Setting {
     pub value: Value,
     /// `project`, `user` or `environment`, depending on the file, or `default`.
     pub from: &'static str,
-    /// The file that sets it, or would.
+    /// The file that sets it, or in which it would be set.
     pub path: String,
 }
 
@@ -77,8 +78,8 @@ impl Configuration {
         Ok(self.setting(self.file.get(key).or_problem()?))
     }
 
-    /// Changes a key on behalf of a caller. Letting workflows approve on their own is a person's
-    /// decision: if a PIN is set, it must be signed with it.
+    /// Changes a key on behalf of a caller. Granting approvals without asking is a person's
+    /// decision, so if a PIN is set, the change must be signed with it.
     pub fn set_for(
         &mut self,
         call: &dyn Caller,

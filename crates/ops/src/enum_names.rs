@@ -1,5 +1,5 @@
-//! Enums of the model in responses: written as their names. The model itself promises no format, so
-//! the promise is made here.
+//! Serializes enums of the model as their names in responses. The model itself guarantees no
+//! format, so the guarantee is made here.
 
 use milepost_model::commands::Effect;
 use milepost_model::finding::Severity;

@@ -1,13 +1,13 @@
 //! Every operation of the product, defined once: its name, its safety, its request and response
-//! types, its function, its documentation, and the doors that offer it.
+//! types, its function, its documentation, and the interfaces that offer it.
 //!
-//! The doors (MCP, the command line) have no logic of their own: they turn their input into a
-//! request, call [`Operations::call`], and show the result or the [`Problem`]. Errors of lower
-//! crates become problems here and nowhere else.
+//! The interfaces (*doors*: MCP and the command line) have no logic of their own. They turn their
+//! input into a request, call [`Operations::call`], and show the result or the [`Problem`]. Errors
+//! of lower crates become problems only here.
 
 #![allow(
     clippy::unused_async,
-    reason = "every operation is an async function, whether it waits or not: one shape, one macro"
+    reason = "one macro declares all operations, so even those that never wait are async"
 )]
 
 pub mod author;

@@ -17,7 +17,7 @@ impl<K: PartialEq, V: Clone> LruCache<K, V> {
         LruCache { entries: Mutex::default(), most }
     }
 
-    /// The first entry that fits, which is used by this.
+    /// The first matching entry, which becomes the most recently used.
     pub(crate) fn find(&self, fits: impl Fn(&K, &V) -> bool) -> Option<V> {
         let mut entries = locked(&self.entries);
         let index = entries.iter().position(|(key, value)| fits(key, value))?;
@@ -26,7 +26,8 @@ impl<K: PartialEq, V: Clone> LruCache<K, V> {
         Some(value)
     }
 
-    /// Keeps an entry in the place of one with the same key.
+    /// Adds an entry, replacing any with the same key. If the cache is full, the least recently
+    /// used entry is evicted.
     pub(crate) fn keep(&self, key: K, value: V) {
         let mut entries = locked(&self.entries);
         entries.retain(|(known, _)| *known != key);

@@ -1,4 +1,4 @@
-//! What nearly every operation imports.
+//! Items that nearly every operation imports.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,15 +16,15 @@ pub(crate) use crate::problems::{self, OrProblem};
 pub(crate) use crate::reader::Reader;
 pub(crate) use crate::writer::Writer;
 
-/// What a mutex guards. A panic elsewhere leaves nothing half-done in it.
+/// Locks a mutex, ignoring poisoning: a panic never leaves its data in an inconsistent state.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A value as people read it: a text without its quotes.
+/// A value as people read it: a string without its quotes.
 pub(crate) fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What operations return: whatever is wrong is a problem.
+/// The result of an operation. Every error is a problem.
 pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;

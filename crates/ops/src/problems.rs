@@ -248,7 +248,7 @@ fn replace_or_rename() -> Hint {
         .argument("catalog_title")
 }
 
-/// A problem with the name of what was probably meant.
+/// Adds to a problem the name that was probably meant.
 pub(crate) fn suggesting(problem: Problem, near: Option<&str>) -> Problem {
     match near {
         Some(near) => problem.context("suggestion", near),
@@ -325,7 +325,7 @@ pub(crate) fn of_misuse(command: &ApiCommand, faults: &[Misuse]) -> Problem {
     problem
 }
 
-/// What a message about the first of several faults ends with.
+/// The suffix of a message that describes the first of several faults.
 pub(crate) fn and_more(count: usize) -> String {
     if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() }
 }

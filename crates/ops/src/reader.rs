@@ -1,4 +1,4 @@
-//! What a safe operation may use: it can read everything and write nothing.
+//! What a safe operation has access to: it can read everything but write nothing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ pub struct Reader {
     live_config: Arc<LiveConfig>,
 }
 
-/// What documents are checked against where no catalog is asked.
+/// What documents are checked against if no catalogs are involved.
 pub(crate) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
 impl Reader {
@@ -128,8 +128,8 @@ impl Reader {
         Config::read(&self.locations).or_problem()
     }
 
-    /// The current configuration, read again only if the file has changed: every request of a run
-    /// needs it.
+    /// The current configuration, which is read again only if the file has changed, because every
+    /// request of a run needs it.
     pub(crate) fn live_config(&self) -> Result<Arc<Config>> {
         self.live_config.read(&self.locations).or_problem()
     }

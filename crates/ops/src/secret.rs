@@ -1,4 +1,5 @@
-//! Operations on secrets: names are shown, values never. None of them is available to models.
+//! Operations on secrets. Names are shown, but values never are. None of the operations is
+//! available to models.
 
 use milepost_model::secret::Secret;
 use milepost_model::suggest;

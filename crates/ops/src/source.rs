@@ -38,7 +38,7 @@ pub(crate) struct DocumentSource<'a> {
 pub(crate) struct SourceDocument {
     /// The document, with everything it refers to.
     pub(crate) bundled: Bundled,
-    /// Its source, for the catalog's record.
+    /// Where it came from, for the catalog's record.
     pub(crate) origin: CatalogSource,
     /// The URL that it was read from, if any.
     pub(crate) url: Option<Url>,
@@ -173,7 +173,7 @@ fn not_allowed(url: &Url) -> String {
     format!("references to {host} are not followed unless `allow_refs` names it")
 }
 
-/// Where documents may be read from: a URL that a person typed may point anywhere.
+/// Where documents may be read from. A URL that a person typed may point anywhere.
 fn policy(config: &Config, call: &dyn Caller, url: Option<&Url>) -> Policy {
     let mut policy = Policy::public();
     for host in &config.allow_private {

@@ -1,4 +1,4 @@
-//! What an operation that changes things may use.
+//! What an operation that changes things has access to.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -63,7 +63,7 @@ impl Writer {
 
     /// The same writer with the catalog versions that a run is pinned to.
     pub(crate) fn pinned(&self, pins: PinsById) -> Writer {
-        // Must not keep alive the service that caches it.
+        // The clone must not keep alive the service that caches it.
         Writer { reader: self.reader.pinned(pins), service: Arc::default(), ..self.clone() }
     }
 

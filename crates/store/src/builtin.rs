@@ -1,6 +1,6 @@
 //! Workflows that ship with the program.
 
-/// The file name and text of each workflow.
+/// The file name and source of each workflow.
 pub(crate) const WORKFLOWS: &[(&str, &str)] = &[
     ("bug-investigation.json", include_str!("../../../examples/guides/bug-investigation.json")),
     ("code-review.json", include_str!("../../../examples/guides/code-review.json")),

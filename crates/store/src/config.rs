@@ -1,4 +1,4 @@
-//! The configuration file. The file and everything in it is optional.
+//! The configuration file. Both the file and everything in it are optional.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,7 +105,7 @@ const PRESENCE: &str = "`elicitation`, `terminal` or `pin`";
 const BACKEND: &str = "`file`, `keyring` or `env`";
 
 /// The configuration for a long-running process, which reads it often: the file is read again only
-/// after it was touched.
+/// after it has been touched.
 #[derive(Debug, Default)]
 pub struct LiveConfig {
     known: Mutex<Option<(Option<ObservedStamp>, Arc<Config>)>>,
@@ -123,8 +123,7 @@ impl LiveConfig {
             return Ok(Arc::clone(config));
         }
         let read = Config::read(locations)?;
-        // If the contents are equal, the old `Arc` is kept, so whatever was built from it stays
-        // valid.
+        // If the contents are equal, the old `Arc` is kept, so anything built from it stays valid.
         let same = known.take().map(|(_, config)| config).filter(|config| **config == read);
         let config = same.unwrap_or_else(|| Arc::new(read));
         *known = Some((stamp.map(|stamp| stamp.seen(clock)), Arc::clone(&config)));

@@ -77,7 +77,7 @@ impl Directory {
         Ok(FileStamp::of(&metadata))
     }
 
-    /// Whether the path is a symbolic link, wherever it leads.
+    /// Whether the path is a symbolic link. The target need not exist or be inside the directory.
     pub(crate) fn is_link(&self, relative: &Path) -> bool {
         self.dir.symlink_metadata(relative).is_ok_and(|metadata| metadata.is_symlink())
     }
@@ -97,7 +97,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// What is in a folder below the directory, but for what is hidden.
+    /// The entries of a folder below the directory, except hidden ones.
     fn entries(&self, folder: &Path) -> Result<Vec<DirEntry>, FileError> {
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let entries = self.dir.read_dir(here).and_then(Iterator::collect::<io::Result<Vec<_>>>);
@@ -106,15 +106,16 @@ impl Directory {
         Ok(entries)
     }
 
-    /// The names in the directory that are asked for, in no order; hidden ones are not.
+    /// The names of the entries in the directory that `wanted` accepts, in no particular order.
+    /// Hidden entries are skipped.
     pub(crate) fn files(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, FileError> {
         let entries = self.entries(Path::new(""))?.into_iter();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         Ok(names.filter(|name| wanted(name)).collect())
     }
 
-    /// Metadata of a file or folder, following links. Most entries are not links, and for those
-    /// this makes one system call instead of three.
+    /// The metadata of a file or folder; links are followed. Most entries are not links, and those
+    /// take one system call instead of three.
     fn metadata(&self, relative: &Path) -> io::Result<Metadata> {
         let metadata = self.dir.symlink_metadata(relative)?;
         if metadata.is_symlink() { self.dir.metadata(relative) } else { Ok(metadata) }

@@ -44,7 +44,7 @@ impl FileError {
         }
     }
 
-    /// What is wrong, with what the system said where it was the system that refused.
+    /// The error message, including the system's own message if a system call failed.
     pub(crate) fn told(&self) -> String {
         match self {
             FileError::Io { source, .. } => format!("{self}: {source}"),
@@ -63,7 +63,7 @@ pub fn read_document(path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
     bounded(path, file, metadata.len(), limit)
 }
 
-/// What the system tells of a file that has to be a regular one.
+/// The metadata of a file, which must be a regular file.
 fn regular(path: &Path, told: io::Result<fs::Metadata>) -> Result<fs::Metadata, FileError> {
     let metadata = told.map_err(|error| FileError::of(path, error))?;
     match metadata.is_file() {
@@ -72,12 +72,12 @@ fn regular(path: &Path, told: io::Result<fs::Metadata>) -> Result<fs::Metadata, 
     }
 }
 
-/// What the system tells of a file; `None` for one that does not exist.
+/// The metadata of a file; `None` if it does not exist.
 pub(crate) fn metadata(path: &Path) -> Result<Option<fs::Metadata>, FileError> {
     if_present(fs::metadata(path).map_err(|error| FileError::of(path, error)))
 }
 
-/// Whether something is at a path, whatever it is: links are not followed.
+/// Whether a file of any type exists at a path. Links are not followed.
 pub(crate) fn is_there(path: &Path) -> Result<bool, FileError> {
     let found = fs::symlink_metadata(path).map_err(|error| FileError::of(path, error));
     Ok(if_present(found)?.is_some())
@@ -92,7 +92,7 @@ pub(crate) fn if_present<T>(read: Result<T, FileError>) -> Result<Option<T>, Fil
     }
 }
 
-/// The mode of a file that is accessible to anyone but its owner; `None` if it is not.
+/// The mode of a file that users other than its owner can access; `None` if only its owner can.
 pub(crate) fn exposed_mode(path: &Path) -> Result<Option<u32>, FileError> {
     #[cfg(unix)]
     {
@@ -160,9 +160,9 @@ pub(crate) enum Replace {
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileMode {
-    /// The permissions of the file it replaces; for a new file, the system's default.
+    /// The same users as for the file it replaces; for a new file, the system's default.
     Same,
-    /// Only its owner, from the first byte on.
+    /// Only its owner, from the moment it is created.
     Owner,
 }
 
@@ -183,15 +183,15 @@ pub fn write_atomic(path: &Path, bytes: &[u8], overwrite: bool) -> Result<(), Fi
     write(path, bytes, WriteOptions { replace, mode: FileMode::Same, sync: SyncMode::Synced })
 }
 
-/// Writes a file that can be made again, with the directory it is in. What is there is of no worth:
-/// a link is replaced, not written through.
+/// Writes a file that can be rebuilt, creating its directory if necessary. Any existing content is
+/// disposable, so a link is replaced, not written through.
 pub(crate) fn write_cache(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     make_directory(path.parent().unwrap_or(Path::new(".")), FileMode::Owner)?;
     remove(path)?;
     write(path, bytes, WriteOptions::CACHE)
 }
 
-/// Refuses what is larger than this, before it is written.
+/// Rejects content that exceeds the limit before anything is written.
 pub(crate) fn check_size(path: &Path, bytes: usize, limit: usize) -> Result<(), FileError> {
     match bytes > limit {
         true => Err(FileError::TooLarge { path: path.to_owned(), bytes: bytes as u64 }),
@@ -286,7 +286,7 @@ fn create_beside(
     Err(FileError::Exists { path: target.to_owned() })
 }
 
-/// To open a file for writing that is made for its owner alone where there is none.
+/// Options that open a file for writing, creating it readable only by its owner.
 pub(crate) fn owned() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -310,7 +310,7 @@ pub(crate) fn make_directory(path: &Path, readers: FileMode) -> Result<(), FileE
     builder.recursive(true).create(path).map_err(|error| FileError::of(path, error))
 }
 
-/// What makes a directory that is for its owner alone if asked.
+/// A builder for directories, private to the owner if requested.
 pub(crate) fn directory_builder(readers: FileMode) -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -323,7 +323,7 @@ pub(crate) fn directory_builder(readers: FileMode) -> fs::DirBuilder {
 }
 
 /// Opens a file for appending, creating it for its owner only. A link is not followed, so that the
-/// lines end up exactly where the path says.
+/// lines end up in exactly this file.
 pub fn open_log(path: &Path) -> Result<File, FileError> {
     // The type is checked before opening, because opening a pipe blocks until someone reads from
     // it.

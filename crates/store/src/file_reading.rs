@@ -1,4 +1,4 @@
-//! Checking a single file: whether it has changed, and if so, what it contains now.
+//! Checks a single file: whether it has changed, and if so, what it contains now.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -43,7 +43,8 @@ pub(crate) struct FileReading {
 }
 
 impl FileReading {
-    /// For built-in text. Its id is its file name, so that it need not be parsed at startup.
+    /// The data for a built-in workflow. Its id is its file name, so that it need not be parsed at
+    /// startup.
     pub(crate) fn of_built_in(text: &str, path: &Path) -> FileReading {
         let trace = FileTrace { seen: None, hash: Some(hash(text.as_bytes())) };
         FileReading { trace, id: identity::of_name(path), refused: None }
@@ -88,7 +89,7 @@ pub(crate) fn for_document(
     }
 }
 
-/// Reads a built-in text.
+/// Reads a built-in workflow.
 pub(crate) fn for_built_in(text: &str, path: &Path, world: World<'_>) -> WholeFile {
     whole(None, text.as_bytes().to_vec(), path, world)
 }

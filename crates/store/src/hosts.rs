@@ -16,7 +16,7 @@ impl PrivateHost {
     /// The expected form, for messages.
     pub const EXPECTED: &'static str = "a host such as `localhost`, `10.0.0.7:8080` or `[::1]:80`";
 
-    /// Parses `host` or `host:port`. All spellings of an address yield the same host.
+    /// Parses `host` or `host:port`. All notations of an address yield the same host.
     pub fn parse(text: &str) -> Option<PrivateHost> {
         let behind_bracket = text.rfind(']').map_or(0, |bracket| bracket + 1);
         let (host, port) = match text[behind_bracket..].find(':') {

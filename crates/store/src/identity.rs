@@ -1,4 +1,4 @@
-//! The workflow id of a file, determined without building a tree where possible.
+//! The workflow id of a file, determined without building a tree if possible.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Which files exist and which id each of them has, kept up to date by checking the disk.
 //!
-//! Knows nothing of a workflow beyond its summary: documents are read, validated and dropped.
+//! Only a summary of each workflow is kept: documents are read, validated and dropped.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Reading and changing individual configuration keys. Comments and formatting around a key are
+//! Reads and changes individual configuration keys. Comments and formatting around a key are
 //! preserved.
 
 use std::path::PathBuf;

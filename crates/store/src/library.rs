@@ -37,7 +37,7 @@ pub enum LibraryMatch {
 
 /// Every workflow in a set of directories, plus the built-in ones, for the lifetime of a process.
 ///
-/// Validation results are cached until a file changes, so every call must pass a world with the
+/// Validation results are cached until a file changes, so every call must pass a `World` with the
 /// same commands.
 #[derive(Debug)]
 pub struct Library {

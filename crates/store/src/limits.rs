@@ -1,4 +1,4 @@
-//! Every limit of the store, named once.
+//! Every limit of the store.
 
 use std::time::Duration;
 
@@ -13,12 +13,13 @@ pub const DOCUMENTS_BYTES: usize = 4 * 1024 * 1024;
 /// How old a change must be before its timestamp can be relied on: another change shortly
 /// afterwards could get the same timestamp.
 pub const SETTLED_AFTER: Duration = Duration::from_millis(50);
-/// Like [`SETTLED_AFTER`], for file systems whose timestamps are whole seconds, or even every other
-/// second.
+/// Like [`SETTLED_AFTER`], for file systems whose timestamps have a precision of only one or two
+/// seconds.
 pub const SETTLED_AFTER_COARSE: Duration = Duration::from_secs(3);
 /// Maximum number of threads that read files in parallel.
 pub const THREADS: usize = 4;
-/// Number of files up to which starting more threads is not worthwhile.
+/// Maximum number of files that are read on one thread. Starting more threads for them is not
+/// worthwhile.
 pub const FILES_ON_ONE_THREAD: usize = 64;
 /// How long a writer waits for the lock of a directory.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -69,12 +70,13 @@ pub const REFERENCE_SHOWN_CHARS: usize = 200;
 pub const WRITES_WAITING: usize = 4_096;
 /// Maximum number of writes in one commit.
 pub const WRITES_AT_ONCE: usize = 256;
-/// A synced commit that takes less time than this is not worth handing to another thread.
+/// Maximum duration of a synced commit for the next one to run on the calling thread, because
+/// handing it to another thread would take longer.
 pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
 /// Number of pages in the write-ahead log that trigger a checkpoint: 4 MiB.
 pub const LOG_PAGES: i32 = 1_000;
 /// Like [`LOG_PAGES`], while no write is waiting. Checkpointing early keeps the log from growing,
-/// and syncing a growing file takes half as long again.
+/// and syncing a growing file takes 50% longer.
 pub const LOG_PAGES_AT_REST: i32 = 100;
 /// Maximum number of runs whose progress a process records next to the database: more than a log of
 /// [`LOG_PAGES`] can hold.
@@ -112,7 +114,7 @@ pub const RUNS_AT_ONCE: usize = 1_000;
 pub const EVENTS_AT_ONCE: usize = 10_000;
 /// Size in bytes at which a page of events ends.
 pub const EVENTS_BYTES: usize = 32 * 1024 * 1024;
-/// Maximum number of runs listed for an ambiguous id prefix; nobody would read a longer list.
+/// Maximum number of runs listed for an ambiguous id prefix.
 pub const RUNS_MEANT: usize = 20;
 /// Number of runs purged in one transaction, so that other writers do not have to wait for all of
 /// them.
@@ -121,7 +123,8 @@ pub const RUNS_PURGED_AT_ONCE: usize = 200;
 pub(crate) const KEPT_FILES: usize = 1_000_000;
 /// Maximum size of such a file, in bytes: more than any stored response.
 pub(crate) const KEPT_FILE_BYTES: usize = 1024 * 1024 * 1024;
-/// How long a file that no run refers to is kept: one day, for anyone who was given its path.
+/// How long a file that no run refers to is kept: one day, because someone may have been given its
+/// path.
 pub(crate) const KEPT_UNNAMED_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Maximum number of errors listed for a file.
 pub const VIOLATIONS_LISTED: usize = 20;
@@ -129,12 +132,12 @@ pub const VIOLATIONS_LISTED: usize = 20;
 pub const LISTENERS: usize = 1_000;
 /// How long a process counts as alive without a heartbeat.
 pub const HOLDER_TTL: Duration = Duration::from_secs(6);
-/// How many times [`HOLDER_TTL`] a process that still holds its lock is given: it is alive, and
+/// How many times [`HOLDER_TTL`] to wait for a process that still holds its lock: it is alive, and
 /// possibly just suspended.
 pub const HELD_TTLS: u32 = 10;
 
-/// [`HOLDER_TTL`], which tests can shorten through an environment variable; release builds ignore
-/// that.
+/// [`HOLDER_TTL`], which tests can shorten through an environment variable. Release builds ignore
+/// the variable.
 pub fn holder_ttl() -> Duration {
     #[cfg(debug_assertions)]
     {
@@ -181,8 +184,8 @@ pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 
 // Processes that drive runs.
 
-/// Attempts to lock the file that shows that a process is alive. A process that is cleaning up may
-/// hold the lock for a moment.
+/// Maximum number of attempts to lock the file that shows that a process is alive. A process that
+/// is cleaning up may hold the lock for a moment.
 pub(crate) const ALIVE_TRIES: usize = 100;
 /// Pause between these attempts.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(2);

@@ -76,7 +76,7 @@ impl InvalidReason {
         InvalidReason { cause, reason: reason.into(), violations }
     }
 
-    /// For a document with errors; the first one becomes the reason.
+    /// The reason for a document with errors: its first error.
     pub(crate) fn of_document(document: &Document) -> InvalidReason {
         let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
         let errors: Vec<Violation> = errors.take(limits::VIOLATIONS_LISTED).cloned().collect();
@@ -86,7 +86,8 @@ impl InvalidReason {
         InvalidReason { cause, reason, violations: Arc::new(errors) }
     }
 
-    /// Includes the system's message if the system reported the error.
+    /// The reason for a file that could not be read, including the system's message if there is
+    /// one.
     pub(crate) fn of_file(error: &FileError) -> InvalidReason {
         let cause = match error {
             FileError::Io { .. } | FileError::NotFound { .. } | FileError::Exists { .. } => {

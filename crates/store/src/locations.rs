@@ -14,7 +14,7 @@ serialized_enum! {
         User = "user",
         /// An entry of `WORKFLOW_STORAGE_PATH`.
         Path = "path",
-        /// The directory that workflows are written to.
+        /// The directory that new and changed workflows are written to.
         Runtime = "runtime",
     }
 }
@@ -36,7 +36,7 @@ pub enum LocationOrigin {
     Project,
     /// The user's own configuration, because there is no project.
     User,
-    /// Nothing: it is the default.
+    /// The default: nothing else was specified.
     Default,
 }
 
@@ -78,7 +78,7 @@ pub struct Locations {
 }
 
 impl Locations {
-    /// Determines the directories. The environment is read only through `variable`.
+    /// Determines the directories. The environment is accessed only through `variable`.
     pub fn resolve(variable: &dyn Fn(&str) -> Option<String>, working: &Path) -> Locations {
         let resolver = Resolver { variable, working };
         let user_config = resolver.user_config();
@@ -208,8 +208,8 @@ impl Resolver<'_> {
         base.join("milepost").join("config.toml")
     }
 
-    /// A directory of the user: below the variable's value, else below the home directory, else in
-    /// the project.
+    /// A directory of the user: below the path in the variable, or else below the home directory,
+    /// or else in the project.
     fn of_user(&self, variable: &str, below_home: &str, in_project: &str) -> PathBuf {
         match (self.path(variable), self.home()) {
             (Some(base), _) => base.join("milepost"),

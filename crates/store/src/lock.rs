@@ -11,7 +11,7 @@ use crate::{FileError, limits};
 const HELD: &str = "another process holds the lock: wait for it to finish, or stop it";
 
 /// Held by one thread of one process until it is dropped. The system releases the lock when the
-/// process ends, however it ends.
+/// process ends, even if it crashes.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,

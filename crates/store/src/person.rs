@@ -1,9 +1,9 @@
 //! The person's PIN, which signs their decisions.
 //!
 //! The PIN itself is not stored. A key pair is derived from it and a salt; the public key is
-//! stored, and pinned in every run, so that anyone can tell a decision made by the person from one
-//! written into a file. Anyone who can read the file can test PINs against it, slowly; only a
-//! longer PIN protects against that.
+//! stored, and pinned in every run, so that anyone can distinguish a decision made by the person
+//! from a forged one. Anyone who can read the file can test PINs against it, slowly; only a longer
+//! PIN protects against that.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::limits::{self, PIN_CHARS_MIN, PIN_TRIES};
 use crate::lock::Lock;
 use crate::runs::{self, RunsError};
 
-/// The purpose for which the file's authentication code is computed.
+/// The purpose for which the file's MAC is computed.
 const PURPOSE: &str = "person";
 
 /// Why something could not be signed.
@@ -43,7 +43,7 @@ pub enum PersonError {
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file's authentication code could not be computed.
+    /// The MAC of the file could not be computed.
     #[error(transparent)]
     Chain(JournalError),
 }
@@ -54,7 +54,7 @@ struct PersonFile {
     cost: u8,
     key: String,
     wrong: u32,
-    /// Workflows that may approve without asking, each with the person's signature.
+    /// Workflows whose approvals are granted without asking, each with the person's signature.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     granted: BTreeMap<String, String>,
     /// Computed with the journal's key, so that write access to the file is not enough to reset the
@@ -69,7 +69,7 @@ impl PersonFile {
     }
 }
 
-/// The text that is signed to let a workflow approve without asking.
+/// The string that is signed to have a workflow's approvals granted without asking.
 fn granted_text(workflow: &str) -> String {
     format!("milepost unattended\n{workflow}")
 }
@@ -112,7 +112,7 @@ impl Person {
         self.keep(PersonFile { salt, cost: limits::PIN_SCRYPT_LOG_N, key, wrong: 0, granted, mac })
     }
 
-    /// Lets exactly these workflows approve without asking.
+    /// Grants the approvals of exactly these workflows without asking.
     pub fn grant(&self, pin: &Secret, workflows: &[&str]) -> Result<(), PersonError> {
         let mut granted = BTreeMap::new();
         for workflow in workflows {
@@ -123,15 +123,15 @@ impl Person {
         self.keep(PersonFile { granted, ..kept })
     }
 
-    /// Whether the person allowed a workflow to approve without asking; always true if no PIN is
-    /// set.
+    /// Whether the person allowed a workflow's approvals to be granted without asking; always true
+    /// if no PIN is set.
     pub fn has_granted(&self, workflow: &str) -> Result<bool, PersonError> {
         let Some(kept) = self.kept()? else { return Ok(true) };
         let signature = kept.granted.get(workflow);
         Ok(signature.is_some_and(|own| is_signed(&kept.key, &granted_text(workflow), own)))
     }
 
-    /// Signs a text. A wrong PIN is counted before it is reported.
+    /// Signs a string. A wrong PIN is counted before it is reported.
     pub fn sign(&self, pin: &Secret, text: &str) -> Result<String, PersonError> {
         let _lock = self.lock()?;
         let mut kept = self.kept()?.ok_or(PersonError::NotSet)?;

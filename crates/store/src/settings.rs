@@ -1,5 +1,5 @@
-//! Parsing of TOML files that people edit. A wrong type is an error with line and column, an
-//! unknown key a warning that suggests the key that was probably meant.
+//! Parsing of TOML files that people edit. A wrong type is an error with line and column, and an
+//! unknown key is a warning that suggests the key that was probably meant.
 //!
 //! No error quotes a value, because someone may have entered a secret in place of its name.
 
@@ -57,14 +57,14 @@ impl fmt::Display for UnknownKey {
     }
 }
 
-/// A table from which values are taken one by one; whatever is left is unknown.
+/// A table from which values are taken one by one; the keys that are left are unknown.
 #[derive(Debug)]
 pub(crate) struct TomlTable<'t> {
     text: &'t str,
     /// The path of the table, with a trailing dot; empty at the top level.
     prefix: String,
     values: DeTable<'t>,
-    /// The keys that were asked for.
+    /// The keys that were requested.
     known: Vec<&'static str>,
 }
 
@@ -105,7 +105,7 @@ impl<'t> TomlTable<'t> {
         Some(self.field(key, value))
     }
 
-    /// Takes a value out, if there is one, and reads it.
+    /// Takes an optional value and reads it.
     pub(crate) fn take_as<T>(
         &mut self,
         key: &'static str,
@@ -149,7 +149,7 @@ impl<'t> TomlTable<'t> {
         })
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that was not requested.
     pub(crate) fn unknown(self, warnings: &mut Vec<UnknownKey>) {
         warnings.extend(self.values.keys().map(|key| UnknownKey {
             at: place(self.text, key.span().start),

@@ -42,8 +42,8 @@ pub struct AgentTrust {
 #[derive(Debug, Clone)]
 struct AgentRoot {
     path: PathBuf,
-    /// Whether hidden files below it may be read: not in a home directory, which contains keys and
-    /// tokens.
+    /// Whether hidden files below it may be read. They may not be in a home directory, where they
+    /// contain keys and tokens.
     hidden: bool,
 }
 
@@ -160,7 +160,7 @@ impl AgentTrust {
         let not_open = || SourceError::NotOpen { path: path.to_owned() };
         let found = match fs::canonicalize(&named) {
             Ok(found) => found,
-            // A missing file is reported as such only where one could have been read.
+            // A missing file is reported as such only if the caller could have read it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let parent = lexical(&named).and_then(|path| canonical(path.parent()?));
                 return match parent.and_then(|parent| self.root_of(&parent.join("_"))) {

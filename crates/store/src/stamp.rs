@@ -15,7 +15,7 @@ use crate::limits;
 pub(crate) struct FileStamp {
     pub(crate) length: u64,
     modified_ns: i64,
-    /// The time of the last metadata change, where the system has one. Unlike the modification
+    /// The time of the last metadata change, if the system records it. Unlike the modification
     /// time, it cannot be set back.
     changed_ns: i64,
     inode: u64,
@@ -49,7 +49,8 @@ impl FileStamp {
             length: metadata.len(),
             modified_ns,
             changed_ns: modified_ns,
-            // The closest thing to an identity: a file that takes over the name is created later.
+            // The creation time is the closest thing to an identity here: a file that replaces this
+            // one is created later.
             inode: since_epoch_ns(created) as u64,
             device: 0,
         }

@@ -36,7 +36,7 @@ pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CliResult {
             ..MockFaults::default()
         },
         strict_auth: args.strict_auth,
-        // Avoids statuses that the document does not declare, because response checkers would
+        // Avoids status codes that the document does not declare, because response checkers would
         // reject them.
         lenient_ids: true,
         ..MockSettings::default()
@@ -48,8 +48,8 @@ pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CliResult {
     let listener = listener.map_err(|error| cannot_listen(args.port, &error))?;
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
-    // Before the address is printed, so that anyone who knows it can already stop the server
-    // cleanly.
+    // Signals are handled before the address is printed, so that anyone who knows the address can
+    // stop the server cleanly.
     let stop = session.wait(async { stopped() })?;
     let response = json!({"url": url, "title": title, "operation_count": operation_count});
     terminal.answer(&response, |terminal| {

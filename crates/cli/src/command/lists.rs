@@ -118,7 +118,7 @@ pub(crate) fn show_choices<'c>(
     terminal.table(&["value", "label"], choices.map(row));
 }
 
-/// Text without quotes, anything else as JSON.
+/// Strings without quotes, anything else as JSON.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

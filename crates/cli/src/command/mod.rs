@@ -43,7 +43,7 @@ fn pairs(texts: &[String]) -> CliResult<Vec<(String, String)>> {
     texts.iter().map(split).collect()
 }
 
-/// A request as text, as it goes over the wire.
+/// A request as it is sent.
 pub(crate) fn request_text(request: &RequestView) -> String {
     let (_, rest) = request.url.split_once("://").unwrap_or(("", &request.url));
     let (host, target) = match rest.find(['/', '?']) {

@@ -94,7 +94,8 @@ fn body(given: &str) -> CliResult<TypedBody> {
     })
 }
 
-/// Checked before anything is sent: a response must not be lost because its folder does not exist.
+/// Checks that the output can be written before anything is sent, so that a response is not lost
+/// because its folder does not exist.
 fn check_writable(output: &Path) -> CliResult<()> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_none_or(Path::is_dir) && !output.is_dir() {

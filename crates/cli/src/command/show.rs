@@ -129,7 +129,7 @@ fn kind(schema: &Value, defs: &Map<String, Value>) -> String {
         _ => "any".to_owned(),
     };
     match (name.as_str(), schema.get("items"), schema.get("format").and_then(Value::as_str)) {
-        // Only one level: deeper nesting adds nothing here.
+        // Only one level, because deeper nesting adds nothing here.
         ("array", Some(items), _) => match resolved(items, defs).get("type") {
             Some(Value::String(item)) => format!("array of {item}"),
             _ => name,

@@ -1,4 +1,4 @@
-//! The arguments of `milepost demo`, and the texts of each demo.
+//! The arguments of `milepost demo`, and the content of each demo.
 
 use std::ffi::OsString;
 
@@ -33,7 +33,7 @@ pub(crate) enum DemoName {
 
 /// What a demo shows.
 pub(super) struct DemoText {
-    /// The file name and the text of the demo's workflow.
+    /// The file name and the source of the demo's workflow.
     pub(super) workflow: (&'static str, &'static str),
     pub(super) title: &'static str,
     pub(super) point: &'static str,

@@ -25,7 +25,7 @@ use crate::terminal::{Terminal, WITHIN_DEMO, width};
 
 /// The API of the shop.
 const SHOP: (&str, &str) = ("shop.yaml", include_str!("../../../../examples/shop.yaml"));
-/// The token of the shop, which accepts any.
+/// The shop's token variable and value. The shop accepts any token.
 const TOKEN: (&str, &str) = ("MILEPOST_SECRET_SHOP_TOKEN", "demo");
 /// Environment variables that would make a command use other files.
 const ELSEWHERE: [&str; 8] = [
@@ -39,7 +39,7 @@ const ELSEWHERE: [&str; 8] = [
     "RUST_LOG",
 ];
 
-/// Variables that name a folder, and which one that is in a demo.
+/// Environment variables that name a folder, and the corresponding folder in a demo.
 const FOLDERS: [(&str, &str); 3] =
     [("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache")];
 

@@ -1,5 +1,5 @@
-//! `milepost demo`: an offline tour. The shop is a mock; everything else is real: the same
-//! commands, engine and checks, in a folder of their own.
+//! `milepost demo`: an offline tour. The shop is a mock, and everything else is real: the same
+//! commands, engine and checks, in a separate folder.
 
 pub(crate) mod args;
 mod folder;

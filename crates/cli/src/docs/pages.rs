@@ -1,6 +1,6 @@
 //! The documentation pages that are built into the program.
 
-/// The name and text of each user page.
+/// The name and content of each user page.
 pub(super) const TOPICS: &[(&str, &str)] = &[
     ("quick-start", include_str!("../../../../docs/quick-start.md")),
     ("demo", include_str!("../../../../docs/demo.md")),
@@ -31,7 +31,7 @@ macro_rules! errors {
     };
 }
 
-/// The code and text of each error page.
+/// The code and content of each error page.
 pub(super) const ERRORS: &[(&str, &str)] = errors![
     ACCESS_DENIED,
     APPROVAL_REJECTED,

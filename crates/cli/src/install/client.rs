@@ -119,7 +119,7 @@ pub(super) fn does_the_same(found: &Value, entry: &Map<String, Value>) -> bool {
     same("command") && same("cmd") && same("args") && by_pipe && !is_off
 }
 
-/// Whether this program wrote the entry, wherever the program was installed at the time.
+/// Whether this program wrote the entry, regardless of where the program was installed at the time.
 pub(super) fn is_ours(found: &Value) -> bool {
     let command = found.get("command").or_else(|| found.get("cmd")).and_then(Value::as_str);
     let name = command.and_then(|command| command.rsplit(['/', '\\']).next());
@@ -127,8 +127,8 @@ pub(super) fn is_ours(found: &Value) -> bool {
     is_milepost && found.get("args") == Some(&json!(["mcp"]))
 }
 
-/// The command that starts this program: `milepost` if the `PATH` leads here, else the path; always
-/// the path with `whole_path`.
+/// The command that starts this program: `milepost` if the `PATH` leads here, or else the full
+/// path. With `whole_path`, it is always the full path.
 pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
     let this = env::current_exe().map_err(|error| {
         let message = format!("cannot determine the path of this program: {error}");

@@ -1,8 +1,8 @@
-//! Text edits, their inverse, and the reasons why a text cannot be edited.
+//! Text edits, their inverse, and the reasons why a file cannot be edited.
 
 use serde::{Deserialize, Serialize};
 
-/// A range of a text and its replacement.
+/// A range of the text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TextEdit {
     pub(super) start: usize,
@@ -47,7 +47,7 @@ pub(super) fn inverse(text: &str, edits: &[TextEdit]) -> Vec<TextEdit> {
     edits.iter().map(back).collect()
 }
 
-/// Why a text cannot be edited, and where.
+/// Why a file cannot be edited, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EditFault {
     pub(super) offset: usize,
@@ -94,7 +94,7 @@ pub(super) fn is_first_in_line(text: &str, offset: usize) -> bool {
     line_start(text, offset) + indentation(text, offset).len() == offset
 }
 
-/// The line ending of a text, taken from its first line.
+/// The line ending of a file, taken from its first line.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

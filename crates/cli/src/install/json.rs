@@ -1,4 +1,5 @@
-//! Adds, replaces or removes one entry in an object of a JSON file; every other byte stays.
+//! Adds, replaces or removes one entry in an object of a JSON file, leaving every other byte
+//! unchanged.
 
 use std::ops::Range;
 
@@ -23,7 +24,7 @@ pub(super) fn value(text: &str) -> Result<Value, EditFault> {
     Ok(jsonc::parse(text)?.map_or(Value::Null, |document| document.root().to_value()))
 }
 
-/// The text to paste by hand.
+/// The snippet to paste by hand.
 pub(super) fn snippet(slot: &EntrySlot, entry: &Map<String, Value>) -> String {
     let layout = Layout::Lines { newline: "\n", unit: "  ".to_owned() };
     render(&slot.whole(entry), &layout, "")
@@ -60,7 +61,7 @@ pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) 
     Ok(vec![TextEdit { start: member.value.start, end: member.value.end, text: new }])
 }
 
-/// Removes an entry, and with `parent_too` the object that held nothing else.
+/// Removes an entry and, with `parent_too`, the object around it if it contains nothing else.
 pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
     let file = ConfigText::read(text, slot)?.ok_or_else(is_empty)?;
     let (parent, index) = file.entry(slot)?;

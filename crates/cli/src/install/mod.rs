@@ -216,7 +216,8 @@ impl Job<'_> {
         if self.arguments.print {
             return Ok(());
         }
-        // Stored before the change: a receipt for a text that was never written does no harm.
+        // Stored before the change, because a receipt for a change that was never written does no
+        // harm.
         let kept = self.drawer.keep(receipt);
         if !kept && (receipt.made_file || receipt.made_parent) {
             let note = "the previous state could not be recorded: `--uninstall` will remove only \
@@ -276,7 +277,7 @@ impl Job<'_> {
         EditRequest { path: &self.path, slot: &self.slot, entry: &self.entry, out }
     }
 
-    /// The diff of the entry; `stays` tells whether the file exists afterwards.
+    /// The diff of the entry; `stays` is true if the file exists afterwards.
     fn diff(
         &self,
         before: Option<&Value>,

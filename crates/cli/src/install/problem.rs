@@ -29,7 +29,7 @@ impl EditRequest<'_> {
         Ok(text.strip_prefix(BOM).unwrap_or(text).to_owned())
     }
 
-    /// The text cannot be parsed or cannot be changed safely.
+    /// The problem for a file that cannot be parsed or cannot be changed safely.
     pub(super) fn refused(&self, text: &str, fault: &EditFault) -> Problem {
         let (line, column) = position(text, fault.offset);
         let (path, message) = (self.path.display(), &fault.message);
@@ -40,7 +40,7 @@ impl EditRequest<'_> {
             .context("column", column)
     }
 
-    /// A different entry exists.
+    /// The problem for a different entry that already exists.
     pub(super) fn conflict(&self, diff: &str) -> Problem {
         let (name, path) = (&self.slot.name, self.path.display());
         let message = format!("`{path}` has a different entry `{name}`");
@@ -51,7 +51,7 @@ impl EditRequest<'_> {
         self.problem(Code::ClientConfigConflict, message, hint).context("diff", diff)
     }
 
-    /// The file could not be read or written.
+    /// The problem for a file that could not be read or written.
     pub(super) fn not_written(&self, error: &EditError) -> Problem {
         let (code, hint) = match error {
             EditError::Changed { .. } | EditError::File(FileError::Exists { .. }) => {

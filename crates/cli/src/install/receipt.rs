@@ -1,5 +1,5 @@
 //! Records what an install changed in a file, so that it can be undone exactly. An entry can also
-//! be removed without a receipt, but only the receipt tells whether the file, or the object around
+//! be removed without a receipt, but only the receipt shows whether the file, or the object around
 //! the entry, existed before.
 
 use std::path::{Path, PathBuf};
@@ -26,14 +26,14 @@ pub(super) struct Receipt {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct UndoEdits {
-    /// SHA-256 of the text before the install; `after` is that of the text it wrote.
+    /// SHA-256 of the file before the install; `after` is that of the file it wrote.
     pub(super) before: String,
     pub(super) after: String,
     pub(super) edits: Vec<TextEdit>,
 }
 
 impl UndoEdits {
-    /// The original text, if this is the text that the install wrote.
+    /// The original content, if `text` is what the install wrote.
     pub(super) fn restore(&self, text: &str) -> Option<String> {
         let is = |text: &str, digest: &str| Digest::of(text.as_bytes()).to_string() == digest;
         let restored = apply(text, &self.edits).filter(|_| is(text, &self.after))?;
@@ -70,7 +70,7 @@ impl ReceiptFile {
         if let Ok(file) = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES)
             && file.bytes().is_some()
         {
-            // A leftover receipt no longer matches any text.
+            // A leftover receipt no longer matches any file.
             drop(file.remove(&[]));
         }
     }

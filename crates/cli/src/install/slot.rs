@@ -63,7 +63,7 @@ impl EntrySlot {
         self.proven(text, edits, Some(entry))
     }
 
-    /// Removes the entry, and with `parent_too` the object that held nothing else.
+    /// Removes the entry and, with `parent_too`, the object around it if it contains nothing else.
     pub(super) fn remove(&self, text: &str, parent_too: bool) -> VerifiedChange {
         let edits = match self.format {
             ConfigFormat::Json => json::remove(text, self, parent_too),
@@ -73,7 +73,7 @@ impl EntrySlot {
         self.proven(text, edits, None)
     }
 
-    /// The text to paste by hand.
+    /// The snippet to paste by hand.
     pub(super) fn snippet(&self, entry: &Map<String, Value>) -> String {
         match self.format {
             ConfigFormat::Json => json::snippet(self, entry),

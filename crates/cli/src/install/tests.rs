@@ -1,4 +1,4 @@
-//! Tests the editors on all kinds of texts: an added entry can be removed exactly.
+//! Tests the editors on all kinds of files: an added entry can be removed exactly.
 
 use proptest::collection;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn added(format: ConfigFormat, text: &str) -> String {
     change.after
 }
 
-/// Like [`added`], for texts that can be restored exactly even without a receipt.
+/// Like [`added`], for files that can be restored exactly even without a receipt.
 fn round(format: ConfigFormat, text: &str) -> String {
     let slot = slot(format);
     let after = added(format, text);

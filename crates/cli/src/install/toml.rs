@@ -1,4 +1,5 @@
-//! Adds, replaces or removes one table in a TOML file by its lines; every other byte stays.
+//! Adds, replaces or removes one table in a TOML file by its lines, leaving every other byte
+//! unchanged.
 
 use std::ops::Range;
 
@@ -71,7 +72,7 @@ fn parse(text: &str) -> Result<Document<&str>, EditFault> {
     })
 }
 
-/// The lines of the entry, and whether it is a value in a table rather than a table of its own.
+/// The lines of the entry, and whether it is a value in a table rather than a separate table.
 fn lines(
     text: &str,
     document: &Document<&str>,

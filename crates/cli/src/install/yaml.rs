@@ -1,5 +1,5 @@
-//! Adds, replaces or removes one entry in a map of a YAML file by its lines; every other byte
-//! stays. Flow maps (in braces) are not edited.
+//! Adds, replaces or removes one entry in a map of a YAML file by its lines, leaving every other
+//! byte unchanged. Flow maps (in braces) are not edited.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) 
     Ok(vec![TextEdit { start: from, end, text: new }])
 }
 
-/// Removes an entry, and with `parent_too` the key that held nothing else.
+/// Removes an entry and, with `parent_too`, the key around it if it contains nothing else.
 pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
     let root = parse(text)?;
     let ((parent_key, parent), (key, node)) = found(text, &root, slot)?;
@@ -161,7 +161,7 @@ fn lines_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> Range<usize> {
     line_start(text, key.at.range().start)..next_line(text, end_of(text, key, node))
 }
 
-/// The end of an entry's text; the content of an alias is somewhere else.
+/// The end of an entry's text; the content of an alias is elsewhere.
 fn end_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> usize {
     let here = &text[node.at.range().start..];
     let whole = here.starts_with(['*', '{', '[']);

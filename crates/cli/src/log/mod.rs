@@ -1,7 +1,7 @@
 //! The log: off by default, otherwise on standard error or in a file.
 //!
-//! Only Milepost's own events are logged, whatever the filter: the crates below it log headers and
-//! bodies, which are not masked.
+//! Only Milepost's own events are logged, regardless of the filter. The crates below it log headers
+//! and bodies, which are not masked.
 
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -37,7 +37,7 @@ const DEFAULT_FILTER: &str = "info";
 const FILTER: &str = "MILEPOST_LOG";
 const FORMAT: &str = "MILEPOST_LOG_FORMAT";
 const FILE: &str = "MILEPOST_LOG_FILE";
-/// Shared with other programs, so an invalid filter in it is ignored.
+/// The variable shared with other programs, so an invalid filter in it is ignored.
 const SHARED: &str = "RUST_LOG";
 
 #[derive(Debug, Args)]
@@ -145,7 +145,7 @@ fn ours(text: &str) -> Option<Targets> {
     Some(Targets::new().with_target(OURS, usual).with_targets(named))
 }
 
-/// Parses a filter that may name only our targets: a misspelled level would otherwise pass as an
+/// Parses a filter that may name only our targets. Otherwise, a misspelled level would pass as an
 /// unknown target.
 fn asked_of_us(text: &str) -> Option<Targets> {
     let given: Targets = text.parse().ok()?;

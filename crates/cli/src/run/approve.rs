@@ -165,7 +165,7 @@ impl FormField<'_> {
         format!("`{}` ({kind}{need}{}){about}", self.name, choices.unwrap_or_default())
     }
 
-    /// Converts the typed text to a value of the field's type.
+    /// Converts the typed string to a value of the field's type.
     fn read(&self, typed: &str) -> Value {
         match self.schema.get("type").and_then(Value::as_str) {
             Some("string") => typed.into(),

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::argument_values::InputArgs;
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a separate flag")]
 pub(crate) struct RunArgs {
     /// The id of a workflow in the library, or a file
     pub(crate) target: OsString,
@@ -180,7 +180,7 @@ pub(crate) struct SubmitArgs {
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a separate flag")]
 pub(crate) struct ResumeArgs {
     /// The id of the run, or its beginning
     pub(crate) run: String,

@@ -1,4 +1,4 @@
-//! `milepost decide`: records the outcome of a step, given as an argument or asked for.
+//! `milepost decide`: records the outcome of a step, given as an argument or typed at a prompt.
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::run::settle::{self, Request, SettleOutcome, SettleStep};

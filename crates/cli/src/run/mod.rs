@@ -70,8 +70,8 @@ pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CliResult {
     follow::follow(&session, &view.run_id, 0, terminal)
 }
 
-/// `milepost run --detach`: starts this command line again in a process of its own, which outlives
-/// this one and the terminal, and shows the run that it started as soon as it is on disk.
+/// `milepost run --detach`: starts this command line again in a separate process, which outlives
+/// this one and the terminal, and shows the new run as soon as it is on disk.
 fn detach(terminal: &mut Terminal) -> CliResult {
     let mut command = Command::new(std::env::current_exe().map_err(|error| cannot_start(&error))?);
     // Only the process that starts the run may hold its secret inputs.
@@ -107,7 +107,7 @@ fn cannot_start(error: &io::Error) -> Problem {
 
 /// The workflow to run and the values of its inputs.
 fn manifest_and_inputs(args: &RunArgs) -> CliResult<(Option<Value>, Map<String, Value>)> {
-    // The declarations are needed only for inputs; the operation reads the text anyway.
+    // The declarations are needed only for inputs; the operation reads the source anyway.
     if args.given.is_empty()
         && let Some(text) = document::file_text(&args.target)
     {
@@ -205,7 +205,7 @@ fn continue_run(
     after: u64,
     terminal: &mut Terminal,
 ) -> CliResult {
-    // Events caused by the answer are shown too, however quickly they arrived.
+    // Events caused by the answer are shown too, even if they have already arrived.
     let has_news = !terminal.is_json() && view.seq > after;
     let exit = match has_news || view.status == RunStatus::Running {
         true => follow::follow(session, &view.run_id, after, terminal)?,

@@ -69,7 +69,7 @@ pub(crate) struct McpSurfaceArgs {
     /// How many tools are listed
     #[arg(long, value_enum, default_value_t = McpTools::Full)]
     pub(crate) tools: McpTools,
-    /// How tool names are spelled; several clients refuse dots
+    /// How tool names are written; several clients reject dots
     #[arg(long, value_enum, default_value_t = McpNames::Underscore)]
     pub(crate) tool_names: McpNames,
     /// How failures are reported [default: `jsonrpc` with dotted names, else `result`]
@@ -82,7 +82,7 @@ pub(crate) struct McpSurfaceArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum McpSurface {
-    /// Whatever fits the client's protocol version
+    /// The set that fits the client's protocol version
     Auto,
     /// The five guide tools, whatever the version
     Workflowlookup,
@@ -98,7 +98,7 @@ pub(crate) enum McpTools {
     Full,
     /// The ten that most work needs
     Core,
-    /// Those for working on runs; none shows the text of a workflow
+    /// Tools for working on runs; none shows the source of a workflow
     Work,
 }
 

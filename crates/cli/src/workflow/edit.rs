@@ -147,7 +147,7 @@ pub(super) fn diff(args: &WorkflowDiffArgs, terminal: &mut Terminal) -> CliResul
     })
 }
 
-/// The color only repeats what the first character says.
+/// The color only repeats the meaning of the first character.
 fn style(line: &str) -> Style {
     match line.bytes().next() {
         Some(b'+') => AnsiColor::Green.on_default(),
@@ -181,7 +181,7 @@ pub(super) fn restore(args: &RestoreWorkflowArgs, terminal: &mut Terminal) -> Cl
     })
 }
 
-/// The first digits of a version, enough to tell it from others.
+/// The first digits of a version, enough to distinguish it from others.
 fn short(version: &str) -> &str {
     version.get(..12).unwrap_or(version)
 }

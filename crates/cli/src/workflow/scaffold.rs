@@ -58,7 +58,7 @@ fn template(kind: NewWorkflowKind, id: &WorkflowId, path: &str) -> String {
     text.replace("{{id}}", id.as_str()).replace("{{file}}", path)
 }
 
-/// The text of another workflow, with only its id replaced.
+/// The source of another workflow, with only its id replaced.
 fn copy(from: &str, id: &WorkflowId) -> CliResult<(String, Format)> {
     let loaded = document::load(from.as_ref())?;
     let document = &loaded.document;
@@ -74,7 +74,7 @@ fn copy(from: &str, id: &WorkflowId) -> CliResult<(String, Format)> {
     Ok((copy, source.format()))
 }
 
-/// Checks that the new text is valid; guides, for example, allow fewer ids.
+/// Checks that the new source is valid; guides, for example, allow fewer ids.
 fn check(text: &str, format: Format) -> CliResult<()> {
     let document = Document::read(text.as_bytes(), Some(format), environment::world());
     let Some(violation) = document.violations.first().filter(|_| !document.is_valid()) else {

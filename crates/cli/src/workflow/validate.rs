@@ -77,7 +77,7 @@ fn missing(target: &OsStr, problem: &Problem) -> Value {
     })
 }
 
-/// The more severe of two exit codes: a missing file outweighs an invalid one.
+/// The more severe of two exit codes; a missing file outweighs an invalid one.
 fn worse(one: Exit, other: Exit) -> Exit {
     let weight = |exit: Exit| match exit {
         Exit::DONE => 0,
@@ -88,7 +88,7 @@ fn worse(one: Exit, other: Exit) -> Exit {
     if weight(other) > weight(one) { other } else { one }
 }
 
-/// Applies certain fixes and writes the result once.
+/// Applies unambiguous fixes and writes the result once.
 fn fix(loaded: &mut LoadedDocument, terminal: &mut Terminal) -> CliResult<usize> {
     let Some(mended) = mend::mended(&loaded.document, environment::world()) else { return Ok(0) };
     match (&loaded.versioned, &loaded.file) {
@@ -113,7 +113,7 @@ fn as_json(loaded: &LoadedDocument, args: &ValidateArgs) -> Value {
         "violations": violation::to_values(&document.violations),
         "unchecked": of_document(document).unchecked,
     });
-    // Standard output is this JSON object, so the fixed text has to be in it.
+    // Standard output is this JSON object, so it has to include the fixed document.
     if args.fix && loaded.is_stdin() {
         file["fixed"] = document.source.as_ref().map(Source::text).into();
     }

@@ -1,8 +1,8 @@
-//! Why the engine itself fails or refuses something: each cause with its data. The journal keeps
-//! only the data; the sentence is built here when it is displayed.
+//! Why the engine itself fails or rejects something: each cause with its data. The journal contains
+//! only the data; the message is built here when it is displayed.
 //!
 //! A message is visible to expressions (`steps.x.error.message`), so a run that is loaded from its
-//! journal must see the same text: `failures.txt` in the tests pins every message.
+//! journal must see the same message: `failures.txt` in the tests pins every message.
 
 use milepost_model::expr::EvalError;
 use milepost_model::hint::{Hint, Invocation};

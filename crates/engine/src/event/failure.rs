@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::event::cause::Cause;
 
-/// A failure as data: a documented problem code, and its reason.
+/// A failure as data: a documented problem code and a reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// The problem code.

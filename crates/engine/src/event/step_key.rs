@@ -7,8 +7,8 @@ use milepost_model::id::StepId;
 use serde::{Deserialize, Serialize};
 
 /// `lookup`, `fetch@3` (an item of a list), `loop@2::inner` (a pass of a loop) or
-/// `decide::verify@0` (a check of a submission). Stable: built from the definition and indices
-/// alone.
+/// `decide::verify@0` (a check of a submission). A key is stable because it is built only from the
+/// definition and indices.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StepKey(String);
@@ -19,7 +19,7 @@ impl StepKey {
         StepKey(step.as_str().to_owned())
     }
 
-    /// The key of an execution inside a loop, as spelled by the walk of the loop.
+    /// The key of an execution inside a loop, in the notation of the loop's walk.
     pub fn of_walk(spelling: &str) -> StepKey {
         StepKey(spelling.to_owned())
     }
@@ -36,12 +36,12 @@ impl StepKey {
         Some((StepKey(list.to_owned()), index.parse().ok()?))
     }
 
-    /// Whether it is one item of a list, or a check: no step of its own to expressions.
+    /// Whether it is an item of a list or a check, which is not a separate step in expressions.
     pub(crate) fn is_item(&self) -> bool {
         self.0.rsplit("::").next().unwrap_or_default().contains('@')
     }
 
-    /// Whether it belongs to a check of what an agent claims.
+    /// Whether it belongs to a check of a submission.
     pub(crate) fn is_check(&self) -> bool {
         self.0.contains("::verify@")
     }

@@ -1,7 +1,7 @@
 //! Events as bytes, and the conversion of events from earlier versions.
 //!
 //! A new field has a default and needs no new version. A change that no default can express
-//! increments [`VERSION`] and adds a function to `UPCASTS`: the bytes on disk are never edited.
+//! increments [`VERSION`] and adds a function to `UPCASTS`. The bytes on disk are never edited.
 
 use serde_json::Value;
 
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn an_event_goes_through_every_step_from_its_version_on() {
-        // Version 1 says `key`, version 2 `step`, version 3 `execution`, and the current one `key`
+        // Version 1 has `key`, version 2 `step`, version 3 `execution`, and the current one `key`
         // again.
         let upcasts: &[Upcast] = &[
             |event| renamed(event, "key", "step"),

@@ -86,7 +86,7 @@ pub(crate) fn decided(
     decided.map(|(budget, limit)| (*budget, *limit))
 }
 
-/// Whether anything of a budget is left.
+/// Whether any of a budget is left.
 pub(crate) fn is_left(state: &State, budget: Budget) -> bool {
     state.head.budget.get(&budget).is_none_or(|limit| taken(state, budget) < *limit)
 }
@@ -103,7 +103,7 @@ pub(crate) fn rest(flow: &Flow, state: &State, key: &StepKey) -> BTreeMap<Budget
     state.head.budget.iter().map(share).collect()
 }
 
-/// What is spent or reserved for child runs.
+/// What is spent, or reserved for child runs.
 fn taken(state: &State, budget: Budget) -> u64 {
     let handed = state.children().filter_map(|(_, step, _)| {
         let child = step.child.as_ref()?;

@@ -43,7 +43,7 @@ pub struct StepCall {
     pub body: Option<Value>,
     /// Additional headers.
     pub headers: Map<String, Value>,
-    /// Whether the request may be repeated, if the author says so.
+    /// Whether the request may be repeated, if the author specifies it.
     pub idempotent: Option<bool>,
     /// How long one attempt may take.
     pub timeout_ms: u64,
@@ -71,7 +71,7 @@ impl StepCall {
 pub struct ApprovalDraft {
     pub key: StepKey,
     pub message: String,
-    /// The requests and child runs that depend on the answer, where they are already known.
+    /// The requests and child runs that depend on the answer, if they are already known.
     pub deeds: Vec<PlannedCall>,
     /// When the question expires.
     pub expires_at_ms: Option<u64>,

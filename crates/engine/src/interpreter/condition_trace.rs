@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::interpreter::scope::RunScope;
 
-/// The values that an expression read, keyed by the source text that read them, and the expression
-/// itself.
+/// The values that an expression read, keyed by the part of the expression that read them, and the
+/// expression itself.
 pub(crate) fn values(bare: &Bare, names: &RunScope<'_>, source: String) -> Map<String, Value> {
     let mut read = Map::new();
     for reference in bare.expr.references() {

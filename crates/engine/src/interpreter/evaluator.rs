@@ -47,7 +47,7 @@ pub(crate) fn loop_context(state: &State) -> Value {
 pub(crate) struct RunEvaluator<'s> {
     pub(crate) flow: &'s Flow,
     pub(crate) state: &'s State,
-    /// Whether anything new may be started.
+    /// Whether new work may be started.
     begins: bool,
     /// The caller's up-to-date frontier, if it has one.
     kept: Option<&'s Frontier>,
@@ -92,8 +92,8 @@ impl<'s> RunEvaluator<'s> {
         self.kept.unwrap_or_else(|| self.made.get_or_init(|| Frontier::of(self.flow, self.state)))
     }
 
-    /// Whether an execution may start something new. It may not if a step it waits for is open
-    /// again because an approval no longer holds.
+    /// Whether an execution may start new work. It may not if a step it waits for is open again
+    /// because an approval is no longer valid.
     pub(crate) fn is_free(&self, key: &StepKey) -> bool {
         let number = self.flow.index(key.top());
         let ready = |number| self.flow.is_walked() || self.frontier().is_ready(number);
@@ -175,8 +175,8 @@ impl<'s> RunEvaluator<'s> {
         open
     }
 
-    /// The steps in the same part of the workflow that a step waits for: `finally` steps read
-    /// whatever the main steps produced.
+    /// The steps in the same part of the workflow that a step waits for. `finally` steps read any
+    /// results that the main steps produced.
     fn waits<'n>(&'n self, node: &'n FlowNode) -> impl Iterator<Item = &'n FlowNode> {
         let waits = node.waits.iter().map(|wait| &self.flow.nodes()[*wait]);
         waits.filter(|wait| wait.finally == node.finally)
@@ -215,7 +215,7 @@ impl<'s> RunEvaluator<'s> {
     fn abandon(&self) -> Option<NextCommand> {
         let mut open = self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
         let (key, state) = open.find(|(key, _)| !self.state.is_busy(key))?;
-        // An answered request took effect: the step must not look as if it could be repeated.
+        // An answered request took effect, so the step must not look as if it could be repeated.
         if state.phase == Phase::Answered
             && let Some(step) = self.flow.of_key(key)
             && matches!(&step.action, Action::Run(run) if run.repeat.is_none())
@@ -449,7 +449,7 @@ impl<'s> RunEvaluator<'s> {
         }
     }
 
-    /// The values that decided, when a condition does not hold.
+    /// If a condition does not hold, the values it read.
     fn against(
         &self,
         when: &When,

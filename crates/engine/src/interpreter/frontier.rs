@@ -1,8 +1,8 @@
 //! The progress of a run's top level, updated incrementally.
 //!
 //! All of it can be derived from the workflow and the state. It exists so that finding the next
-//! step does not mean scanning every step: the end of a step costs only as much as it has
-//! dependents.
+//! step does not require a scan of all steps. The cost of a step's end is proportional to the
+//! number of its dependents.
 
 use std::collections::BTreeSet;
 
@@ -121,7 +121,7 @@ impl Frontier {
         }
     }
 
-    /// Records that a step has one dependency less, or one more, to wait for.
+    /// Records that a step has one dependency fewer, or one more, to wait for.
     fn count(&mut self, number: usize, over: bool) {
         let missing = &mut self.places[number].missing;
         *missing = if over { *missing - 1 } else { *missing + 1 };

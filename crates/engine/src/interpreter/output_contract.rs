@@ -1,4 +1,4 @@
-//! Checks whether an output is what its step promises.
+//! Checks whether an output satisfies the contract of its step.
 
 use milepost_model::step::{FieldType, Step};
 use serde_json::Value;

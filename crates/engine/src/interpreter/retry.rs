@@ -22,17 +22,16 @@ pub enum FailureKind {
     Status(u16),
     /// It cannot be sent at all, and retrying would not help.
     Unsendable,
-    /// It cannot be sent from here: a secret that it needs was given to another process.
+    /// It cannot be sent from here, because a secret that it needs was given to another process.
     Withheld,
-    /// It would no longer be the recorded request, so it was not sent; the run decides about it
-    /// again.
+    /// It would no longer be the recorded request, so it was not sent; the run decides again.
     Changed,
     /// It was not sent because the process was suspended for so long that another one might have
-    /// taken over the run; whoever drives the run decides about it again.
+    /// taken over the run; the run's current driver decides again.
     Lapsed,
 }
 
-/// The delay before the next attempt; `None` if there is none.
+/// The delay before the next attempt; `None` if there is no next attempt.
 pub(crate) fn pause(
     step: &Step,
     tried: &Attempt,
@@ -48,13 +47,14 @@ pub(crate) fn pause(
     if tried.attempt >= most || !is_worth_it(retry, trouble) {
         return None;
     }
-    // If the server asks for a longer delay, give up: an earlier attempt would only be refused too.
+    // If the server requests a longer delay, give up, because an earlier attempt would be refused
+    // too.
     let asked = retry_after_ms.unwrap_or(0);
     (asked <= limits::RETRY_AFTER_MAX_MS).then(|| grown(retry, tried).max(asked))
 }
 
 /// Whether an answer leaves the outcome of the request open because a gateway gave up on the server
-/// behind it. An author who lists the status for retries is taken to know that server.
+/// behind it. An author who lists the status for retries is assumed to know that server.
 pub(crate) fn is_ambiguous(step: &Step, status: u16) -> bool {
     let named = step.retry.as_ref().is_some_and(|retry| {
         retry.on.is_some() && is_worth_it(Some(retry), FailureKind::Status(status))
@@ -91,8 +91,8 @@ fn grown(retry: Option<&Retry>, tried: &Attempt) -> u64 {
     if retry.and_then(|retry| retry.jitter) == Some(false) || fixed {
         return pause;
     }
-    // Up to a quarter more, so that runs that failed together do not come back together. The key
-    // makes pauses differ between runs, and stay the same for one.
+    // Adds up to a quarter, so that runs that failed together do not retry together. Because of the
+    // key, delays differ between runs but are reproducible for each run.
     let digest = Sha256::digest(format!("{}/{}", tried.idempotency_key, tried.attempt));
     let share = u64::from(u16::from_be_bytes([digest[0], digest[1]]));
     pause + pause / 4 * share / u64::from(u16::MAX)

@@ -50,7 +50,7 @@ impl<'s> RunScope<'s> {
         self
     }
 
-    /// With what an answer is known by.
+    /// Adds the output and status code of a response.
     pub(crate) fn answered(self, answer: &CallAnswer) -> RunScope<'s> {
         self.with("output", answer.output.clone()).with("status_code", answer.status.into())
     }
@@ -100,7 +100,7 @@ impl<'s> RunScope<'s> {
         }
     }
 
-    /// Evaluates the expressions in a text.
+    /// Evaluates the expressions in a string.
     pub(crate) fn text(&self, place: &str, text: &Templated) -> Result<String, Failure> {
         let outcome = text.template.render(self, &mut Fuel::default());
         Ok(match outcome.map_err(|error| Cause::expression(place, &error))? {

@@ -163,7 +163,7 @@ impl<'s> RunEvaluator<'s> {
         Ok(NextCommand::Ask(Box::new(ApprovalDraft { key, message, deeds, expires_at_ms })))
     }
 
-    /// The calls that depend on a step, where they are already known.
+    /// The calls that depend on a step, if they are already known.
     pub(crate) fn deeds_below(&self, key: &StepKey) -> Vec<PlannedCall> {
         self.nodes_below(key).flat_map(|node| self.deeds_of(node).unwrap_or_default()).collect()
     }
@@ -230,7 +230,7 @@ impl<'s> RunEvaluator<'s> {
         Ok(NextCommand::record(Event::TimerSet { key: one.key.clone(), at_ms: until }))
     }
 
-    /// Checks an agent's submission against the world, one check after the other.
+    /// Runs the `verify` requests for an agent's submission, one at a time.
     fn verify(&self, one: &Execution<'_, 's>, state: &StepState) -> Option<NextCommand> {
         let Action::Prompt(prompt) = &one.step.action else { return None };
         let submission = state.submission.as_ref()?;
@@ -291,7 +291,8 @@ impl<'s> RunEvaluator<'s> {
     fn confirm(&self, key: &StepKey) -> NextCommand {
         NextCommand::Ask(Box::new(ApprovalDraft {
             key: key.clone(),
-            // Part of the digest of what was shown: rewording it voids the answers of older runs.
+            // This message is part of the digest of what was shown, so rewording it voids the
+            // answers of older runs.
             message: format!("Confirm what was handed in for `{key}`?"),
             deeds: self.deeds_below(key),
             expires_at_ms: None,
@@ -327,8 +328,8 @@ impl<'s> RunEvaluator<'s> {
         })
     }
 
-    /// Handles a rejection. If the author says where to go back to, that step and everything after
-    /// it run again; otherwise the step fails.
+    /// Handles a rejection. If the workflow defines where to go back to, that step and everything
+    /// after it run again; otherwise the step fails.
     fn sent_back(
         &self,
         key: &StepKey,
@@ -446,7 +447,7 @@ fn offered_again(key: &StepKey, step: &Step, state: &StepState) -> Option<NextCo
     (left > 0).then(|| NextCommand::record(Event::PromptOffered { key: key.clone(), attempt }))
 }
 
-/// Rejects a submission because of a failed check. If the check itself could not be made, the
+/// Rejects a submission because of a failed check. If the check itself could not be performed, the
 /// attempt does not count.
 fn refused(key: &StepKey, state: &StepState, failure: &Failure) -> NextCommand {
     let refuted = failure.is(milepost_model::problem::Code::ClaimRefuted);
@@ -546,7 +547,7 @@ fn scheduled(key: &StepKey, items: Vec<Value>) -> NextCommand {
     NextCommand::record(Event::StepScheduled { key: key.clone(), items })
 }
 
-/// The end of an execution whose output is not what its step promises.
+/// Fails the execution if its output violates the step's output contract.
 fn misfit(one: &Execution<'_, '_>, output: &Value) -> Option<NextCommand> {
     let misfit = output_contract::misfit(one.key, one.step, output);
     misfit.map(|failure| failed(one.key, failure))

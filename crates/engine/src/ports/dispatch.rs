@@ -15,7 +15,7 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 ///
 /// "Due now" means that there is a message in the inbox of a run that another process drives. "Due
 /// at a time" means [`RunSummary::wake_ms`](super::RunSummary), which is written together with the
-/// events that set the timer, so that the two can never disagree;
+/// events that set the timer, so that the two always agree;
 /// [`Journal::orphaned`](super::Journal::orphaned) finds the runs whose time has come. A wake-up
 /// carries no data and only prompts a look at the journal: it may be lost, duplicated or forged.
 pub trait Dispatch: Send + Sync + fmt::Debug {
@@ -33,7 +33,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Wraps whatever an implementation needs to keep alive while it listens.
+    /// Wraps anything an implementation needs to keep alive while it listens.
     pub fn new(kept: impl Any + Send + Sync) -> Subscription {
         Subscription { _kept: Box::new(kept) }
     }

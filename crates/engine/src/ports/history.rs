@@ -68,7 +68,7 @@ pub struct Forgetting {
 pub struct Forgotten {
     pub workflow: String,
     pub input: String,
-    /// How many values: one for each folder in which it was given.
+    /// The number of values; there is one for each folder in which the input was given.
     pub values: usize,
 }
 
@@ -100,7 +100,7 @@ pub struct PurgeReport {
     pub events: u64,
     /// Large data that no other event uses.
     pub blobs: u64,
-    /// Workflow texts that no other run uses.
+    /// Workflow sources that no other run uses.
     pub texts: u64,
     /// Projects that the runs belong to.
     pub projects: u64,

@@ -15,9 +15,9 @@ use crate::signal::{Reply, Signal};
 use milepost_model::serialized_enum;
 
 /// Where runs are stored. Every write is atomic, and durable once it is acknowledged. The journal
-/// decides whether a holder is alive, and never by comparing the clocks of two processes.
+/// decides whether a holder is alive, without ever comparing the clocks of two processes.
 pub trait Journal: Send + Sync + fmt::Debug {
-    /// Records a run with its text and first events, and gives its lease to the holder.
+    /// Records a run with its source and first events, and gives its lease to the holder.
     fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> JournalFuture<'a, Created>;
 
     /// Writes events of a run.
@@ -49,15 +49,15 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// holder's runs for the returned duration, counted from the moment the call was *sent*.
     fn beat<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration>;
 
-    /// Releases all leases of a holder except for these runs: if the reply to [`Journal::take`] was
-    /// lost, the holder has a lease that it does not know about.
+    /// Releases all leases of a holder except those of these runs. If the reply to
+    /// [`Journal::take`] was lost, the holder has a lease that it does not know about.
     fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> JournalFuture<'a, ()>;
 
     /// Releases all leases of a holder at once.
     fn leave<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, ()>;
 
-    /// Releases all leases of a holder whose process is exiting, without waiting for the result:
-    /// the next process does whatever is left undone.
+    /// Releases all leases of a holder whose process is exiting, without waiting for the result.
+    /// The next process completes what is left undone.
     fn withdraw(&self, holder: &HolderId);
 
     /// Puts a message into the inbox of a run.
@@ -84,7 +84,8 @@ pub trait Journal: Send + Sync + fmt::Debug {
     ) -> JournalFuture<'a, Vec<RunId>>;
 
     /// Runs that only wait for a time although their last event is in the future, because the clock
-    /// was set back: the rest of their waiting time is measured on the clock of whoever wakes them.
+    /// was set back. The rest of their waiting time is measured on the clock of the process that
+    /// wakes them.
     fn dated_ahead(&self, limit: usize) -> JournalFuture<'_, Vec<RunId>>;
 
     /// When the next run becomes due, among those that are not due yet.
@@ -104,10 +105,10 @@ pub trait Journal: Send + Sync + fmt::Debug {
         limit: usize,
     ) -> JournalFuture<'a, EventPage>;
 
-    /// The text of a workflow that a run was pinned to.
+    /// The source of a workflow that a run was pinned to.
     fn text(&self, hash: Digest) -> JournalFuture<'_, Option<String>>;
 
-    /// Stores a text that a run will be pinned to.
+    /// Stores a source that a run will be pinned to.
     fn keep_text(&self, text: String) -> JournalFuture<'_, ()>;
 
     /// Lists runs, newest first.
@@ -167,13 +168,13 @@ serialized_enum! {
 }
 
 /// A run's state as shown in the index. It follows from the events, but the index cannot interpret
-/// them and has to be given it.
+/// them, so the writer supplies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
     pub status: RunStatus,
     /// What the run waits for.
     pub waiting: Option<String>,
-    /// When the run is due again, whatever happens.
+    /// When the run is due again, even if nothing else happens.
     pub wake_ms: Option<u64>,
     pub ended_ms: Option<u64>,
     pub updated_ms: u64,
@@ -215,13 +216,13 @@ impl fmt::Display for HolderId {
     }
 }
 
-/// From whom a run may be taken over.
+/// Which holders' runs may be taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takeover {
-    /// Only from holders whose process has certainly ended: a process that was itself suspended
+    /// Only those of holders whose process has certainly ended: a process that was itself suspended
     /// cannot judge whether others are silent.
     Free,
-    /// Also from holders that have been silent for too long.
+    /// Also those of holders that have been silent for too long.
     Silent,
 }
 
@@ -239,7 +240,7 @@ pub struct Lease {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(String);
 
-/// The text is not a valid message id.
+/// The string is not a valid message id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a message id must have 1 to {} visible ASCII characters", crate::limits::MESSAGE_ID_CHARS)]
 pub struct InvalidMessageId;
@@ -290,9 +291,9 @@ pub enum Sent {
 pub struct NewRun {
     /// Its record in the index.
     pub record: RunRecord,
-    /// The text of the workflow, which the run is pinned to.
+    /// The source of the workflow, which the run is pinned to.
     pub text: String,
-    /// Other texts that the run refers to, kept for as long as it does.
+    /// Other sources that the run refers to, kept for as long as it does.
     pub pinned: Vec<PinnedText>,
     pub entries: Vec<JournalEntry>,
 }
@@ -329,9 +330,9 @@ pub struct Append {
 pub struct RunRecord {
     pub id: RunId,
     pub workflow: WorkflowId,
-    /// The workflow's title for people.
+    /// The workflow's display title.
     pub title: String,
-    /// The hash of the workflow's text.
+    /// The hash of the workflow's source.
     pub text: Digest,
     pub actor: String,
     /// The folder that the run belongs to.
@@ -345,7 +346,7 @@ pub struct RunRecord {
     pub standing: RunSummary,
     /// The sequence number of the last event reflected in the state.
     pub last_seq: u64,
-    /// Whether the run was set aside because its journal is damaged.
+    /// Whether the run was quarantined because its journal is damaged.
     pub quarantined: bool,
 }
 
@@ -380,7 +381,7 @@ pub struct Cursor(pub u64);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunPage {
-    /// The runs, newest first. A run whose record is damaged counts as set aside.
+    /// The runs, newest first. A run whose record is damaged counts as quarantined.
     pub runs: Vec<RunRecord>,
     /// How many records cannot be read at all.
     pub unreadable: usize,
@@ -411,8 +412,8 @@ pub enum JournalError {
     /// Someone else has appended events: read them and decide again.
     #[error("the last event of run `{run}` is number {last}")]
     OutOfOrder { run: RunId, last: u64 },
-    /// A row of the run is not as it was written. The run is set aside; all others go on. `seq` is
-    /// the first event that cannot be believed; 0 is the row of the run itself.
+    /// A row of the run is not as it was written. The run is quarantined, and all others continue.
+    /// `seq` is the first event that cannot be trusted; 0 is the row of the run itself.
     #[error("the journal of run `{run}` is damaged at event {seq}")]
     Corrupt { run: RunId, seq: u64 },
     /// An event is intact, but this program cannot decode it.
@@ -424,7 +425,7 @@ pub enum JournalError {
     /// A later version of this program changed the journal in a way that this one cannot handle.
     #[error("`{}` has version {found}; this program supports up to {known}", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
-    /// The run was set aside because its journal is damaged.
+    /// The run was quarantined because its journal is damaged.
     #[error("run `{run}` was set aside because its journal is damaged")]
     Quarantined { run: RunId },
     /// A message with this id was sent to another run.
@@ -439,8 +440,8 @@ pub enum JournalError {
     /// Other processes kept the journal busy for too long. Nothing was written.
     #[error("other processes keep the journal busy")]
     Busy,
-    /// The disk failed to store a write. Whether the write took effect is unknown, and nothing more
-    /// is written: the process has to be restarted.
+    /// The disk failed to store a write. Whether the write took effect is unknown. Nothing more is
+    /// written until the process is restarted.
     #[error("writing the journal failed: nothing more will be written")]
     Failed,
     /// The target of a copy already exists.

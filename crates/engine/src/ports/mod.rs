@@ -1,5 +1,5 @@
-//! What a driver of runs needs from the world: a journal to write to, a way to wake other drivers,
-//! and something that sends requests.
+//! What a driver of runs needs from its environment: a journal to write to, a way to wake other
+//! drivers, and a sender of requests.
 //!
 //! These are ports: the engine names what it needs, and higher-level crates implement it. Nothing
 //! here depends on a database. All methods return boxed futures, so that a driver can hold the

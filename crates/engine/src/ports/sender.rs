@@ -15,7 +15,7 @@ use crate::interpreter::{AttemptOutcome, WorldView};
 use crate::world::{MissingWorld, RunWorld};
 use crate::{Failure, Flow};
 
-/// Gives runs access to the world: catalogs, inputs and built-in commands are behind it.
+/// Gives runs access to catalogs, inputs and built-in commands.
 pub trait RequestSender: WorldView + Send + Sync + fmt::Debug {
     /// Sends a request once. Nothing is sent unless its digest is the recorded one.
     fn send(&self, sending: OutgoingRequest) -> BoxFuture<'_, AttemptOutcome>;
@@ -27,7 +27,7 @@ pub trait RequestSender: WorldView + Send + Sync + fmt::Debug {
     /// the folder that this process works in.
     fn open(self: Arc<Self>, head: &RunCreated) -> BoxFuture<'_, WorldResult>;
 
-    /// Frees whatever is kept in memory for a run that has ended.
+    /// Frees everything kept in memory for a run that has ended.
     fn forget(&self, run: &RunId);
 }
 
@@ -47,11 +47,11 @@ pub struct OpenWorld {
 #[derive(Debug, Clone)]
 pub struct WorldPin {
     pub world: RunWorld,
-    /// The texts that the world refers to, which are stored before it is recorded.
+    /// The sources that the world refers to, which are stored before it is recorded.
     pub texts: Vec<PinnedText>,
 }
 
-/// A text that a run refers to, other than its own workflow.
+/// A source that a run refers to, other than its own workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinnedText {
     pub hash: Digest,
@@ -137,15 +137,15 @@ pub struct ChildRun {
 pub struct PreparedRun {
     pub id: RunId,
     pub workflow: WorkflowId,
-    /// The workflow's title for people.
+    /// The workflow's display title.
     pub title: String,
-    /// The text of the workflow.
+    /// The source of the workflow.
     pub text: String,
     /// The compiled workflow.
     pub flow: Flow,
     /// The first event.
     pub created: RunCreated,
-    /// The texts that its world refers to.
+    /// The sources that its world refers to.
     pub pinned: Vec<PinnedText>,
     /// What a power failure may cost.
     pub durability: Durability,

@@ -1,7 +1,7 @@
 //! What a resumption will cost if every attempt succeeds, and what it saves.
 //!
-//! The forecast is exact where the deciding values are known: inputs and kept outputs. A condition,
-//! a list or a number of passes that depends on future values makes it a range.
+//! The forecast is exact if the deciding values are known, as inputs and kept outputs are. A
+//! condition, a list or a number of passes that depends on future values makes it a range.
 
 use std::fmt;
 
@@ -184,7 +184,7 @@ pub(crate) struct Outlook<'o> {
     fates: Vec<StepFate>,
     /// The steps as expressions will see them: what is kept, and the expected status of the others.
     steps: Value,
-    /// Whether an agent will have worked by then, so that variables may have any value.
+    /// Whether an agent will have worked by then, in which case variables may have any value.
     varies: bool,
 }
 
@@ -261,7 +261,7 @@ impl<'o> Outlook<'o> {
         }
     }
 
-    /// Whether a step's expressions can be evaluated: they may read the output of a step that has
+    /// Whether a step's expressions can be evaluated. They may read the output of a step that has
     /// none.
     fn sight(&self, step: &Step) -> Readability {
         let exprs = match (&step.for_each, &step.action) {
@@ -298,7 +298,7 @@ impl<'o> Outlook<'o> {
         })
     }
 
-    /// Whether a guide has started a step after this loop: the loop has no execution of its own.
+    /// Whether a guide has started a step after this loop, which has no execution of its own.
     fn is_walked_past(&self, index: usize) -> bool {
         let nodes = self.flow.nodes();
         let step = self.flow.of_key(&nodes[index].key);

@@ -209,7 +209,7 @@ pub(crate) fn only_one() -> Failure {
     refused("`only` runs one step", hint)
 }
 
-/// The error for a guide that became a manifest, or vice versa.
+/// The error for a guide that became a manifest, or the reverse.
 pub(crate) fn respelt() -> Failure {
     let message = "the newest version is a different kind of workflow";
     refused(message, "resume on the pinned version, or start a new run")

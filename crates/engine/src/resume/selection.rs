@@ -25,7 +25,7 @@ pub(crate) enum RerunReason {
     Canceled,
     /// It runs at the end every time.
     Finally,
-    /// It approved a write that is repeated.
+    /// It is the approval of a write that is repeated.
     Spent(StepKey),
 }
 
@@ -88,7 +88,7 @@ impl StepSelection {
         choice
     }
 
-    /// Selects the steps that run again for a reason of their own.
+    /// Selects the steps that run again independently of other steps.
     fn roots(&mut self, flow: &Flow, state: &State, wish: &ResolvedRequest<'_>) {
         for (index, node) in flow.nodes().iter().enumerate() {
             let begun = state.within(&node.key).next().is_some();
@@ -222,8 +222,8 @@ fn reads(flow: &Flow, step: &Step, input: &str) -> bool {
 }
 
 /// Whether a part of a step that is not an expression may use an input as a variable. Conditions,
-/// rules and texts refer to variables in many ways, so any occurrence of the name counts: running a
-/// step again is better than keeping a result for a different input.
+/// rules and prompts refer to variables in many ways, so any occurrence of the name counts: running
+/// a step again is better than keeping a result for a different input.
 fn varies(flow: &Flow, step: &Step, input: &str) -> bool {
     let guided = flow.is_walked() || matches!(step.when, Some(When::Condition(_)));
     let told = match &step.action {

@@ -1,4 +1,4 @@
-//! Whether a step means the same in two texts, wherever it occurs in them.
+//! Whether a step means the same in two sources, regardless of its position.
 
 use std::collections::BTreeSet;
 

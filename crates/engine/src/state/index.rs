@@ -1,5 +1,5 @@
-//! An index of executions, so that finding some does not mean scanning all. It can be derived from
-//! the executions.
+//! An index of executions, so that finding some does not require a scan of all. It can be derived
+//! from the executions.
 
 use std::collections::BTreeSet;
 

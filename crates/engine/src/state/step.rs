@@ -154,7 +154,7 @@ pub struct StepState {
     pub failure: Option<Failure>,
     /// The items that the step runs over.
     pub items: Option<Arc<Vec<Value>>>,
-    /// How many items at the start of the list have all ended.
+    /// The number of items at the start of the list that have all ended.
     pub items_over: usize,
     /// The index of an item that failed.
     pub item_failed: Option<usize>,
@@ -169,13 +169,13 @@ pub struct StepState {
     pub submission: Option<Submission>,
     /// Messages whose senders wait for the verdict on the submission.
     pub awaiting: Vec<String>,
-    /// The time used in the last question to a person: that of the event before it.
+    /// The timestamp shown in the last question to a person: the time of the preceding event.
     pub asked_ms: Option<u64>,
     /// The last question to a person.
     pub request: Option<Box<ApprovalRequest>>,
     /// The person's decision.
     pub verdict: Option<Box<ApprovalDecision>>,
-    /// What a person said when they sent the step back.
+    /// A person's comment when they sent the step back.
     pub feedback: Option<String>,
     /// How often it sent the run back.
     pub sent_back: u32,
@@ -218,8 +218,8 @@ pub struct JudgedSubmission {
     pub digest: String,
     /// What is wrong with the submission; empty if it was accepted.
     pub issues: Vec<SubmissionIssue>,
-    /// Whether a check against the world or a person rejected it, so that the verdict may differ
-    /// next time.
+    /// Whether it was rejected by a `verify` request or a person, in which case the verdict may
+    /// differ next time.
     pub checked: bool,
 }
 
@@ -235,14 +235,14 @@ impl StepState {
         self.phase == Phase::Decided(false) && self.verdict.as_deref().is_some_and(by_time)
     }
 
-    /// The step's output if its end does not state one.
+    /// The step's output if the event that ends it contains none.
     pub(super) fn produced(&self) -> Option<Value> {
         let submitted = self.submission.as_ref().map(|submission| submission.output.clone());
         submitted.or_else(|| self.answer.as_ref().map(|answer| answer.output.clone()))
     }
 
-    /// Marks the outcome of the request in flight as unknown, and keeps the attempt for whoever
-    /// finds out.
+    /// Marks the outcome of the request in flight as unknown, and keeps the attempt for the person
+    /// who decides its outcome.
     pub(super) fn doubt(&mut self, failure: &Failure) {
         let unknown = Phase::Unknown(Box::new(failure.clone()));
         if let Phase::Calling(attempt) = std::mem::replace(&mut self.phase, unknown) {
@@ -311,7 +311,7 @@ impl StepState {
 pub(super) const ITEMS: &str = "items";
 
 impl State {
-    /// The failure that summarizes the failed items of a list that succeeded all the same, with a
+    /// The failure that summarizes the failed items of a list that succeeded nevertheless, with a
     /// problem at the index of each failed item.
     pub(super) fn failed_items(&self, key: &StepKey) -> Option<Failure> {
         let list = self.steps.get(key)?;
@@ -330,7 +330,7 @@ impl State {
     }
 }
 
-/// Whether a step may end now: not while something is in flight.
+/// Whether a step may end now. It may not while something is in flight.
 pub(super) fn is_closable(phase: &Phase) -> bool {
     !phase.is_closed() && !phase.is_busy()
 }

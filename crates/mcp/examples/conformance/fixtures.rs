@@ -144,7 +144,7 @@ pub(super) fn answer(name: &str) -> Option<Result<CallToolResult, ErrorData>> {
     Some(result(json!({"content": content})))
 }
 
-/// A result with a single text.
+/// A result with a single text block.
 pub(super) fn said(words: &str) -> Result<CallToolResult, ErrorData> {
     result(json!({"content": [text(words)]}))
 }

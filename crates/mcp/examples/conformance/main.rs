@@ -1,11 +1,11 @@
 //! Serves the fixtures of the official conformance suite with the product's own stack: the same
-//! listener, guard, edge and sessions, with a different handler behind them.
+//! listener, guard, endpoint and sessions, with a different handler behind them.
 //!
-//! The suite requests tools, resources and prompts by name. Their answers are in [`fixtures`],
+//! The suite requests tools, resources and prompts by name. Their answers are in [`fixtures`] and
 //! their questions in [`rounds`]; this file is the server around them. It prints its URL and serves
 //! until its standard input ends.
 
-#![expect(deprecated, reason = "the suite asks for what the newest revision leaves out as well")]
+#![expect(deprecated, reason = "the suite also tests what newer revisions deprecate")]
 
 mod fixtures;
 mod rounds;
@@ -35,9 +35,9 @@ use rmcp::task_manager::TaskManager;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 
-/// How long a client may cache a list: lists only change on demand.
+/// How long a client may cache a list. Lists only change on demand.
 const TTL_MS: u64 = 60_000;
-/// The number of changes that a slow listener may lag behind.
+/// Maximum number of changes that a slow listener may lag behind.
 const CHANGES: usize = 16;
 
 fn main() -> io::Result<()> {
@@ -58,7 +58,7 @@ fn main() -> io::Result<()> {
         let fixtures = Fixtures::new();
         let ended = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink()));
         let stop = async {
-            // Stop the server, however standard input ended.
+            // Stop the server, regardless of how standard input ended.
             let _ = ended.await;
         };
         http::serve(listener, settings, move || fixtures.clone(), stop).await;
@@ -135,7 +135,7 @@ impl ServerHandler for Fixtures {
         self.call(request, &context).await
     }
 
-    /// Finds a tool by name; its schema says which arguments are mirrored in headers.
+    /// Finds a tool by name; its schema defines which arguments are mirrored in headers.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         fixtures::tools().ok()?.into_iter().find(|tool| tool.name == name)
     }

@@ -1,5 +1,5 @@
-//! Tools and prompts that need an answer first, in the revision without a handshake: an incomplete
-//! result asks, and the same request arrives again with the answers.
+//! Tools and prompts that need an answer first, in the revision without a handshake. An incomplete
+//! result contains the question, and the same request arrives again with the answer.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -90,7 +90,7 @@ fn several(
     }
 }
 
-/// Asks two questions in turn; the state says which one was asked.
+/// Asks two questions in turn; the state records which one was asked.
 fn rounds(
     answers: Option<&InputResponses>,
     state: Option<&str>,

@@ -1,4 +1,4 @@
-//! Tools that answer with a task, in memory: the suite checks every task state.
+//! Tools that answer with a task. The tasks are in memory, and the suite checks every task state.
 
 use std::future::ready;
 use std::time::Duration;

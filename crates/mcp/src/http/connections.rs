@@ -1,5 +1,5 @@
 //! Connections: how many there are, how long they may be idle, and how they end. Shutdown has two
-//! phases: first nothing new begins, then everything is cut off.
+//! phases: first no new work is started, then everything is cut off.
 
 use std::future::Future;
 use std::pin::pin;
@@ -64,7 +64,7 @@ async fn accept(
     }
 }
 
-/// Serves one connection. Errors on it are left for its client to notice.
+/// Serves one connection. Errors on it are not reported, because its client notices them.
 async fn connection(
     stream: TcpStream,
     app: Router,
@@ -72,7 +72,8 @@ async fn connection(
     shutdown: Shutdown,
     _slot: OwnedSemaphorePermit,
 ) {
-    // Answers are short and the client is waiting for them: buffering would only delay each one.
+    // Answers are short, and the client is waiting for them, so buffering would only delay each
+    // one.
     let _ = stream.set_nodelay(true);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -109,7 +110,7 @@ impl Shutdown {
         self.0.send_replace(Phase::Cut);
     }
 
-    /// Completes when nothing new may begin.
+    /// Completes when no new work may be started.
     pub(super) async fn closing(&self) {
         self.reached(Phase::Closing).await;
     }

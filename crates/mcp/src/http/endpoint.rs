@@ -33,12 +33,12 @@ use crate::workflows::{AtOnce, WorkflowServer};
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// The MCP endpoint: every request to it is answered once, whatever its bytes.
+/// The MCP endpoint. Every request to it is answered once, even if its bytes are malformed.
 pub(super) struct Endpoint<S> {
     service: StreamableHttpService<TracedHandler<S>, Sessions>,
     pub(super) sessions: Arc<Sessions>,
     options: SessionOptions,
-    /// The server behind the handler, if it is our own: it answers the tasks of 2025-11-25, and
+    /// The server behind the handler, if it is our own. It answers the tasks of 2025-11-25, and
     /// some calls immediately.
     server: Option<WorkflowServer>,
     limits: HttpLimits,
@@ -53,8 +53,8 @@ pub(super) struct HttpError {
 }
 
 impl HttpError {
-    /// In the eras with a handshake, a well-formed request gets a success status even if it fails:
-    /// clients take any other status for a connection error.
+    /// In the eras with a handshake, a well-formed request gets a success status even if it fails,
+    /// because clients mistake any other status for a connection error.
     fn well_formed(fault: RpcError, era: Era) -> HttpError {
         let status = match era {
             Era::Stateless if fault.code == METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
@@ -213,8 +213,8 @@ impl<S: ServerHandler> Endpoint<S> {
             let era = self.era(session.as_deref());
             HttpError::well_formed(fault, era)
         })?;
-        // `initialize` is a handshake whatever version it names, unless the request carries its own
-        // version.
+        // `initialize` is a handshake regardless of the version it names, unless the request
+        // carries its own version.
         let stands_alone = request::stands_alone(&params);
         let is_handshake = method == "initialize" && !stands_alone;
         if !is_handshake && (stands_alone || method == DISCOVER || is_stateless(&head)) {
@@ -336,7 +336,7 @@ impl<S: ServerHandler> Endpoint<S> {
         let is_end = head.method == Method::DELETE;
         let request = Request::from_parts(head, Body::from(body));
         let mut response = self.service.handle(request).await;
-        // The session has already ended, and some clients take "accepted" for a failure.
+        // The session has already ended, and some clients consider "accepted" a failure.
         if is_end && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
@@ -362,7 +362,7 @@ impl<S: ServerHandler> Endpoint<S> {
     }
 }
 
-/// Whether the headers of a request say that it is stateless.
+/// Whether the headers of a request mark it as stateless.
 fn is_stateless(head: &Parts) -> bool {
     let version = head.headers.get(VERSION).and_then(|version| version.to_str().ok());
     version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())

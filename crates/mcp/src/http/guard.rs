@@ -1,8 +1,9 @@
-//! Who may send requests: the one check before every route and method, streams included.
+//! Decides who may send requests. This is the only check, and it precedes every route and method,
+//! including streams.
 //!
-//! A page in a browser can reach this machine through a host name of its own that resolves here, so
-//! the `Host` must be one of ours, and so must the `Origin` if there is one. Any local process can
-//! open a connection, so a token is needed even there.
+//! A page in a browser can reach this machine through its own host name that resolves here, so the
+//! `Host` must be one of ours, and so must the `Origin` if there is one. Any local process can open
+//! a connection, so a token is needed even there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -24,14 +25,14 @@ use crate::rpc_error::{RpcError, SERVER_ERROR};
 /// What a client has to present.
 #[derive(Debug, Clone)]
 pub enum HttpAccess {
-    /// Nothing: for tests of the protocol only.
+    /// Nothing, which is only for tests of the protocol.
     Anybody,
     Token(Secret),
     /// A token that an authorization server issued for this server.
     OAuth(Arc<ResourceServer>),
 }
 
-/// The user that a token names, if it does.
+/// The user that a token names, if it names one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Principal(Option<String>);
 
@@ -42,7 +43,7 @@ impl Principal {
     }
 }
 
-/// A text that is not a host or an origin.
+/// A string that is not a host or an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AllowListError {
     /// Not a host.
@@ -61,8 +62,8 @@ pub struct Guard {
     pub(super) access: HttpAccess,
     hosts: Vec<HostPort>,
     origins: Vec<Origin>,
-    /// Whether a request may name any IP address as its host: any host name can be made to resolve
-    /// to us, an address cannot.
+    /// Whether a request may name any IP address as its host. Any host name can be made to resolve
+    /// to us, but an address cannot.
     any_address: bool,
 }
 
@@ -92,7 +93,7 @@ pub(super) enum AccessRefusal {
     NoToken,
     #[error("the token is not valid for this server")]
     WrongToken,
-    /// The authorization server's token was rejected, and why.
+    /// The authorization server's token was rejected for this reason.
     #[error(transparent)]
     Token(#[from] TokenFault),
     /// The token cannot be checked because the keys are unavailable.
@@ -145,7 +146,7 @@ impl Guard {
     /// Checks whether a request is admitted, and returns who sent it.
     pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, AccessRefusal> {
         self.comes_from(&head.uri, &head.headers)?;
-        // Health checks need no token, and reveal nothing else.
+        // Health checks need no token, and reveal only whether the server is healthy.
         if matches!(head.method, Method::GET | Method::HEAD) && head.uri.path() == HEALTH {
             return Ok(Principal::default());
         }
@@ -215,8 +216,8 @@ impl Guard {
 }
 
 impl HostPort {
-    /// Parses a host with an optional numeric port, and nothing else: a part that is not understood
-    /// may belong to another host's name.
+    /// Parses a host with an optional numeric port, and nothing else, because an unknown part may
+    /// belong to another host's name.
     fn parse(text: &str) -> Option<HostPort> {
         // An IPv6 address is written in brackets, or bare.
         if let Ok(address) = IpAddr::from_str(text) {
@@ -254,7 +255,7 @@ fn host(text: &str) -> Option<String> {
     is_name.then(|| name.to_ascii_lowercase())
 }
 
-/// Parses a port: digits only, without the sign that `parse` would accept.
+/// Parses a port. Only digits are accepted, not the sign that `parse` would allow.
 fn number(text: &str) -> Option<u16> {
     text.chars().all(|c| c.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
@@ -279,7 +280,7 @@ fn is_metadata(path: &str) -> bool {
 
 fn is_token(token: &Secret, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
     let given = bearer(headers)?;
-    // In constant time, which does not reveal how much of the token was right.
+    // Compared in constant time, which does not reveal how much of the token was right.
     match bool::from(given.as_bytes().ct_eq(token.reveal().as_bytes())) {
         true => Ok(Principal::default()),
         false => Err(AccessRefusal::WrongToken),

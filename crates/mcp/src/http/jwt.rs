@@ -1,5 +1,5 @@
-//! Access tokens of an authorization server: whether a token is for this server, and whose it is.
-//! Pure.
+//! Access tokens of an authorization server: checks whether a token is for this server, and whose
+//! it is, without any I/O.
 //!
 //! Tokens are signed with RS256 or ES256 by a key of the key set. The algorithm that a token names
 //! is trusted only if it matches the type of the key.

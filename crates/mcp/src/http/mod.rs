@@ -5,9 +5,9 @@
 //!                                               ^ sessions: handshakes, requests in flight
 //! ```
 //!
-//! Nothing reaches a route before the [`Guard`] has admitted it. The endpoint answers what `rmcp`
-//! leaves unanswered or answers badly, in the same words as the pipe does. Any handler can be
-//! served: nothing here knows what it does.
+//! Nothing reaches a route before the [`Guard`] has admitted it. The endpoint answers requests that
+//! `rmcp` leaves unanswered or answers badly, in the same words as the pipe does. Any handler can
+//! be served, because nothing here depends on what it does.
 
 mod connections;
 mod endpoint;
@@ -51,7 +51,7 @@ pub struct HttpSettings {
     pub guard: Guard,
     /// Which revisions are accepted in handshakes.
     pub options: SessionOptions,
-    /// The server behind the handler, if it is our own: it reports the state of runs, and answers
+    /// The server behind the handler, if it is our own. It reports the state of runs, and answers
     /// the task methods of 2025-11-25 as custom requests.
     pub server: Option<WorkflowServer>,
     pub limits: HttpLimits,
@@ -60,11 +60,11 @@ pub struct HttpSettings {
 /// The limits of an HTTP server.
 #[derive(Debug, Clone, Copy)]
 pub struct HttpLimits {
-    /// Bytes in one request body.
+    /// Maximum number of bytes in one request body.
     pub body_bytes: usize,
-    /// Concurrent connections.
+    /// Maximum number of concurrent connections.
     pub connections: usize,
-    /// Concurrent sessions.
+    /// Maximum number of concurrent sessions.
     pub sessions: usize,
     /// How long a session without activity is kept.
     pub session_idle: Duration,

@@ -1,9 +1,8 @@
 //! The server as an OAuth 2.1 resource: checks tokens of an authorization server against its keys.
 //!
-//! The keys come from a file, from a URL, or from the place that the issuer's metadata (RFC 8414 or
-//! `OpenID` Connect) names. They are fetched through the one client in `outbound`; a URL that a
-//! person typed may be private, one that a document names may not, unless it belongs to the issuer
-//! itself.
+//! The keys come from a file, from a URL, or from the URL in the issuer's metadata (RFC 8414 or
+//! `OpenID` Connect). They are fetched through the client in `outbound`. A URL that a person typed
+//! may be private, but one that a document names may not, unless it belongs to the issuer itself.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,7 +27,7 @@ pub enum KeySource {
     Issuer,
     /// From this URL, which a person typed.
     Url(Url),
-    /// From this key set, as text.
+    /// From this key set, as JSON.
     Given(Vec<u8>),
 }
 
@@ -116,7 +115,7 @@ impl ResourceServer {
         })
     }
 
-    /// Checks that tokens can be verified now: fetches the keys if necessary.
+    /// Checks that tokens can be verified now, fetching the keys if necessary.
     pub async fn ready(&self) -> Result<(), OAuthError> {
         self.keys(limits::KEYS_LAST).await.map(|_| ())
     }

@@ -92,7 +92,7 @@ pub(super) async fn watched(request: Request, next: Next) -> Response {
     response
 }
 
-/// The route that a path is counted under; the path itself is arbitrary text from the client.
+/// The route that a path is counted under. The path itself may be any string that the client sends.
 fn route(path: &str) -> &'static str {
     if path.starts_with(METADATA) {
         return milepost_metrics::HTTP.row("metadata");
@@ -100,7 +100,7 @@ fn route(path: &str) -> &'static str {
     milepost_metrics::HTTP.row(path)
 }
 
-/// The method if it is a known one, or `other`: a client may send any text.
+/// The method if it is a known one, or `other`, because a client may send any string.
 fn method(method: &Method) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
     KNOWN.into_iter().find(|known| method == known).unwrap_or("other")

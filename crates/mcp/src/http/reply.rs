@@ -116,7 +116,8 @@ pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
 }
 
 /// Whether a client prefers an event stream to plain JSON: it gives the stream a higher weight, or
-/// names it first. Every client must accept both; those that care list first what they read best.
+/// names it first. Every client must accept both, and clients with a preference list the preferred
+/// type first.
 pub(super) fn wants_events(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let place = |name: &str| accept.split(',').position(|range| kind(range) == name);

@@ -47,7 +47,7 @@ pub(super) struct HttpSession {
     has_tasks: bool,
 }
 
-/// How far a request has come.
+/// How far a request has been processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// It has been read.
@@ -89,7 +89,7 @@ impl HttpSession {
     }
 
     /// Registers a request as in flight. If one with the same id is just being answered, waits for
-    /// it: its client has the answer, or is about to get it.
+    /// it, because its client has the answer or is about to get it.
     pub(super) async fn open(&self, id: &RequestId) -> Result<(), HttpError> {
         self.touch();
         let opened = self.looked(|| self.try_open(id)).await;
@@ -132,8 +132,8 @@ impl HttpSession {
         self.moved.notify_waiters();
     }
 
-    /// Waits until `rmcp` has received a request in flight: a notification about it comes over
-    /// another connection, and may arrive first.
+    /// Waits until `rmcp` has received a request in flight, because a notification about it comes
+    /// over another connection and may arrive first.
     pub(super) async fn is_handed_on(&self, id: &RequestId) {
         self.looked(|| (lock(&self.open).get(id) != Some(&Stage::Read)).then_some(())).await;
     }
@@ -145,7 +145,7 @@ impl HttpSession {
         self.moved.notify_waiters();
     }
 
-    /// Registers an open stream, which keeps the session from being idle while it exists.
+    /// Registers an open stream, which keeps the session active while it exists.
     pub(super) fn stream(self: &Arc<HttpSession>) -> OpenStream {
         self.streams.fetch_add(1, Ordering::AcqRel);
         OpenStream(Arc::clone(self))
@@ -235,7 +235,7 @@ pub(super) async fn sweep(sessions: Arc<Sessions>, idle: Duration) {
     loop {
         tokio::time::sleep(idle / limits::SESSION_LOOKS).await;
         for id in sessions.idle(idle) {
-            // The session may have ended on its own in the meantime, which is just as good.
+            // The session may have ended on its own in the meantime, which is fine too.
             let _ = sessions.close_session(&id).await;
         }
     }
@@ -318,7 +318,7 @@ impl Transport<RoleServer> for TrackedTransport {
         let (sent, session) = (self.inner.send(item), Arc::clone(&self.session));
         async move {
             let sent = sent.await;
-            // From here on, nothing depends on the id any more.
+            // From here on, nothing depends on the id.
             if let Some(id) = answered {
                 session.give_up(&id);
             }

@@ -1,6 +1,6 @@
-//! Decides what happens to each message: we answer it, or pass it to `rmcp`, which ignores lines it
-//! cannot read, loses the reply to a bad envelope under load, and quits if a notification comes
-//! first; all of these are handled here.
+//! Decides what happens to each message: we answer it, or pass it to `rmcp`. `rmcp` ignores lines
+//! it cannot read, loses the reply to a malformed envelope under load, and quits if a notification
+//! comes first, so these cases are handled here.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -39,9 +39,9 @@ pub(super) struct Framing {
     runtime: Handle,
     /// The revision agreed in the handshake.
     agreed: Option<Revision>,
-    /// Whether a stateless request has been made: no handshake is needed then.
+    /// Whether a stateless request has been made, in which case no handshake is needed.
     stateless: bool,
-    /// The current request: the name it is counted under, and when it began.
+    /// The current request: the name it is counted under, and when it started.
     asked: (&'static str, Instant),
 }
 

@@ -6,9 +6,9 @@
 //!                     +---> RmcpTransport -> rmcp -> RmcpTransport -> Outbox -> writer -> stdout
 //! ```
 //!
-//! Every request is answered exactly once, in whatever order the work is done. If a client does not
-//! read its answers, no more of its requests are read: the [`Outbox`] is bounded, and the reader
-//! waits until there is room.
+//! Every request is answered exactly once, in the order in which the work is completed. If a client
+//! does not read its answers, no more of its requests are read, because the [`Outbox`] is bounded
+//! and the reader waits until there is room.
 
 mod framing;
 mod outbox;
@@ -102,7 +102,7 @@ fn read_all(
     }
 }
 
-/// The pipe as `rmcp` sees it. Clones share the pipe: a session that was never opened leaves it
+/// The pipe as `rmcp` sees it. Clones share the pipe, so a session that was never opened leaves it
 /// open for the next one.
 #[derive(Clone)]
 struct RmcpTransport {

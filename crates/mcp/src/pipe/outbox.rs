@@ -51,7 +51,7 @@ struct Queue {
 
 impl Queue {
     fn push(&mut self, text: Vec<u8>) {
-        // A client that is gone needs no answers.
+        // A client that has disconnected needs no answers.
         if !self.is_dead {
             self.bytes += text.len();
             self.lines.push_back(text);
@@ -120,8 +120,8 @@ impl Outbox {
         }
     }
 
-    /// If many requests are in flight, waits until one of them is answered, but only briefly: they
-    /// may be waiting for something in the next line. Blocks the thread.
+    /// If many requests are in flight, waits until one of them is answered, but only briefly,
+    /// because they may be waiting for something in the next line. Blocks the thread.
     pub(super) fn pace(&self) {
         let open = lock(&self.shared.open);
         let (one, many) = (&self.shared.closed_one, |open: &mut Open| !open.is_few());

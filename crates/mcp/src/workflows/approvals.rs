@@ -1,8 +1,8 @@
 //! Approvals of runs, requested in the client that follows the run, where the person is.
 //!
-//! An agent cannot approve. Only the answer to one of our elicitations counts, which showed what
-//! would be done; no tool argument does. A question that requires a terminal or a PIN, or that does
-//! not fit a client's form, is not asked here: the run names the command that decides it.
+//! An agent cannot approve. Only an answer to our elicitation, which shows what would be done,
+//! counts; a tool argument never does. A question that requires a terminal or a PIN, or that does
+//! not fit a client's form, is not asked here. Instead, the run names the command that decides it.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -39,7 +39,7 @@ const COMMENT: &str = "comment";
 pub(super) struct ApprovalQuestion {
     run: String,
     step: String,
-    /// The digest of what was shown: the answer does not apply to any other question.
+    /// The digest of what was shown, because the answer does not apply to any other question.
     digest: String,
     message: String,
     schema: JsonObject,

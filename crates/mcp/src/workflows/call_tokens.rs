@@ -57,13 +57,13 @@ impl<T> CallTokens<T> {
     }
 }
 
-/// A call as text. The same arguments in another order count as another call, which only means
-/// asking again.
+/// A call as a string. The same arguments in another order count as another call, which only means
+/// that the question is asked again.
 pub(super) fn call(tool: &str, arguments: &Map<String, Value>) -> String {
     format!("{tool}{}", Value::Object(arguments.clone()))
 }
 
-/// A random token of 128 bits. It protects against a model that makes one up despite its
+/// A random token of 128 bits. It protects against a model that invents one despite its
 /// instructions, and is valid only in this process.
 pub(super) fn token() -> String {
     let random = RandomState::new();

@@ -33,8 +33,8 @@ const SESSION: &str = "mcp-session-id";
 /// The client that made a call.
 #[derive(Clone, Copy)]
 pub(super) enum McpClient<'c> {
-    /// A client served by `rmcp`. In a session it is asked with a request of ours; otherwise it
-    /// repeats its request together with the answer.
+    /// A client served by `rmcp`. In a session, it is asked with a request from the server;
+    /// otherwise it repeats its request together with the answer.
     Peer(&'c Context),
     /// A client of the guide contract. Nothing is known about it, and it cannot be asked.
     Guide,
@@ -119,7 +119,7 @@ impl<'c> McpClient<'c> {
         }
     }
 
-    /// A key that tells clients apart.
+    /// A key that identifies the client.
     pub(super) fn key(self) -> String {
         let session = self.context().map(session);
         let principal = self.principal();
@@ -164,7 +164,7 @@ impl WorkflowServer {
         id: Id<'_>,
         client: &AtOnce,
     ) -> Option<Vec<u8>> {
-        // Any other parameter asks for more than the result.
+        // Any other parameter requests more than the result.
         if params.keys().any(|key| key != "name" && key != "arguments") {
             return None;
         }

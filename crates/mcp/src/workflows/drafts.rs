@@ -1,7 +1,7 @@
 //! Workflows that a model writes block by block: the inputs, the steps with their output schemas,
 //! then the arguments of providers. Each block is validated before the next one is requested.
-//! Drafts are not saved: after a restart, the first block is requested again.
-#![expect(deprecated, reason = "2025-11-25 clients are asked this way")]
+//! Drafts are not saved, so after a restart the first block is requested again.
+#![expect(deprecated, reason = "clients of 2025-11-25 are asked with deprecated requests")]
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -90,7 +90,7 @@ impl ManifestDrafts {
         Some((messages, draft.asked))
     }
 
-    /// Takes an answer; returns the whole workflow once nothing more has to be requested.
+    /// Takes an answer; returns the whole workflow once all blocks are complete.
     pub(super) async fn take(
         &self,
         operations: &Operations,
@@ -142,7 +142,7 @@ impl ManifestDrafts {
     }
 }
 
-/// Whether a text has a top-level key.
+/// Whether a draft has a top-level key.
 fn has(text: &str, key: &str) -> bool {
     text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
 }

@@ -1,6 +1,6 @@
-//! Asks the person behind a client in the way its revision supports: with a request of ours in a
-//! session, with an incomplete answer to a stateless request. Missing inputs of a run are requested
-//! with a form, too.
+//! Asks the person behind a client in the way its revision supports: with a request from the server
+//! in a session, or with an incomplete answer to a stateless request. Missing inputs of a run are
+//! also requested with a form.
 
 use milepost_model::input::{InputType, Mode};
 use milepost_model::problem::{Code, Problem};
@@ -99,7 +99,7 @@ pub(super) fn result(result: ElicitResult) -> FormResult {
 }
 
 /// The form that would solve a problem; `None` if anything else is wrong as well, or if a missing
-/// input does not fit a form: a secret, or a structured value.
+/// input does not fit a form, such as a secret or a structured value.
 pub(super) async fn missing_inputs(
     operations: &Operations,
     problem: &Problem,

@@ -1,4 +1,4 @@
-//! Counts repeated failures: a model that makes the same mistake for the third time is shown the
+//! Counts repeated failures. A model that makes the same mistake for the third time is shown the
 //! schema and an example.
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Follows a task for its client: reports its status, and asks for the input it is waiting for.
 //! Drafts and corrections are requested from the client's model, inputs and decisions from its
-//! user. If a client supports neither, or declines, the step stays due for whoever can do it.
-#![expect(deprecated, reason = "2025-11-25 clients are asked this way")]
+//! user. If a client supports neither, or declines, the step stays due for anyone who can do it.
+#![expect(deprecated, reason = "clients of 2025-11-25 are asked with deprecated requests")]
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -168,7 +168,7 @@ fn output(step: &str, answer: &Value) -> Option<Value> {
     }
 }
 
-/// The text of a message, without the code fence that models like to put around it.
+/// The text of a message, without the code fence that models often put around it.
 fn said(answer: &Value) -> Option<String> {
     let block = match &answer["content"] {
         Value::Array(blocks) => blocks.iter().find(|block| block["type"] == "text")?,
@@ -196,17 +196,18 @@ impl FollowedTasks {
     }
 }
 
-/// When to begin following a task.
+/// When to start following a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FollowFrom {
-    /// Immediately: the client already knows the task.
+    /// Immediately, because the client already knows the task.
     Now,
-    /// After the request is answered: the client must know the task before it is notified about it.
+    /// After the request is answered, because the client must know the task before it is notified
+    /// about it.
     Answered,
 }
 
-/// Follows a task for a client in a session until either ends, unless it is already followed:
-/// reports its status, and asks for the input it is waiting for.
+/// Follows a task for a client in a session until either ends, unless it is already followed.
+/// Reports its status, and asks for the input it is waiting for.
 pub(super) fn follow(server: &WorkflowServer, context: &Context, run: TaskRun, since: FollowFrom) {
     let name = format!("{}\n{}", McpClient::Peer(context).key(), run.id());
     if !server.shared.followed.begin(&name) {

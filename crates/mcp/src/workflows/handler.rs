@@ -199,7 +199,7 @@ impl ServerHandler for WorkflowServer {
         Ok(result)
     }
 
-    /// Takes the input that a client was asked for. Whatever it declines stays due.
+    /// Takes the input that a client was asked for. Steps whose input is declined stay due.
     async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Answer<()> {
         let (id, client) = (&request.task_id, McpClient::Peer(&context));
         let no_task = |problem: Problem| self.no_task(id, &problem);
@@ -318,7 +318,7 @@ impl WorkflowServer {
             client,
             is_task: knows_tasks,
         };
-        // Boxed, or the future of every request would be as large as this one.
+        // Boxed, because the future of every request would otherwise be as large as this one.
         match Box::pin(self.act(calling)).await {
             // Failures are counted and logged only once: by the call that goes through `rmcp`.
             CallOutcome::Done(_, Err(_)) if client.leaves_it() => Err(left()),
@@ -412,7 +412,7 @@ impl WorkflowServer {
     /// The error for a failure outside a tool call, which cannot be returned as a result.
     pub(super) fn refused(&self, what: &str, problem: &Problem) -> ErrorData {
         let next = suggested_call::after(problem, &Map::new(), self.style());
-        // The subject may be arbitrary text from the client, so it goes to standard error only.
+        // The subject may be any string from the client, so it goes to standard error only.
         problem_payload::error(problem, self.payload(what, None, problem, next.as_ref()))
     }
 
@@ -458,7 +458,7 @@ impl WorkflowServer {
         Ok(result.into())
     }
 
-    /// The error for a task call that needs a confirmation first, which the model may carry.
+    /// The error for a task call that needs a confirmation first, which the model may pass on.
     pub(super) fn unsaid(
         &self,
         operation: &OperationSpec,
@@ -515,7 +515,7 @@ fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
     Some(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
-/// Rejects cursors for a list that fits on one page: none was ever handed out.
+/// Rejects cursors for a list that fits on one page, because none was ever handed out.
 fn one_page(request: Option<&PaginatedRequestParams>) -> Answer<()> {
     match request.and_then(|request| request.cursor.as_ref()) {
         None => Ok(()),

@@ -4,9 +4,9 @@
 //! bytes -> framing (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> WorkflowServer -> ops
 //! ```
 //!
-//! [`WorkflowServer`] is one server for every client of a process: it holds no connection. Tools,
-//! resources and prompts come from the table of operations; nothing here knows an operation by
-//! name, except where the contract gives it a special meaning.
+//! One [`WorkflowServer`] serves all clients of a process; it holds no per-connection state. Tools,
+//! resources and prompts come from the table of operations. Nothing here knows an operation by
+//! name, unless the contract gives it a special meaning.
 
 mod approvals;
 mod call_tokens;
@@ -50,15 +50,15 @@ use subscriptions::Subscriptions;
 use suggested_call::Tools;
 use tool_call::RoundState;
 
-/// The argument that shows steps before they are due: not available in the `work` profile.
+/// The argument that shows steps before they are due. It is not available in the `work` profile.
 const DRY_RUN: &str = "dry_run";
-/// The arguments that hold the text of a workflow, in every spelling.
+/// All names of the argument that contains the source of a workflow.
 const MANIFESTS: [&str; 3] = ["manifest", "content", "manifest_content"];
 
 /// How a failed call is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorStyle {
-    /// As a result marked as an error: models read results.
+    /// As a result marked as an error, because models read results.
     #[default]
     Result,
     /// As a JSON-RPC error with the same object as its data.
@@ -70,19 +70,19 @@ pub enum ErrorStyle {
 pub struct ToolStyle {
     /// Which tools are listed, and which contract the three shared names refer to.
     pub surface: Surface,
-    /// Which set of tools is available.
+    /// Which set of tools is available to clients.
     pub profile: Profile,
-    /// How tool names are spelled.
+    /// How tool names are written.
     pub spelling: ToolNaming,
     /// How failed calls are reported.
     pub errors: ErrorStyle,
-    /// How a person types the actions that no tool exists for.
+    /// How a person types the actions for which there is no tool.
     pub typed: &'static dyn Wording,
 }
 
 impl ToolStyle {
     /// Whether a tool can be called, listed or not. The `work` profile has no tools that show the
-    /// text of a workflow.
+    /// source of a workflow.
     fn has(self, tool: Tool) -> bool {
         self.profile > Profile::Work || tool.profile == Profile::Work
     }
@@ -123,7 +123,7 @@ impl Shown {
 
 struct Shared {
     guides: Guides,
-    /// Confirmations that a model may carry, each with its question.
+    /// Confirmations that a model may pass on, each with its question.
     confirmations: CallTokens<String>,
     /// Calls that were answered with a question, with the state of their rounds.
     rounds: CallTokens<RoundState>,
@@ -208,7 +208,7 @@ impl WorkflowServer {
         })
     }
 
-    /// Stops all listeners when the input has ended, so that nothing is left to wait for.
+    /// Stops all listeners when the input has ended, so that the server need not wait for anything.
     pub(crate) fn end_listening(&self) {
         self.shared.ended.send_replace(true);
     }

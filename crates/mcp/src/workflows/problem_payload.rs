@@ -12,7 +12,7 @@ use crate::guide;
 
 /// The fields that go into `context`; all other data of a problem is placed beside it.
 const PLACES: [&str; 6] = ["workflow_id", "run_id", "step_id", "path", "line", "column"];
-/// The engine's name for a step id, and the field that says what would be lost without
+/// The engine's name for a step id, and the field that contains what would be lost without
 /// confirmation.
 const STEP: &str = "step";
 const LOSS: &str = "loss";
@@ -68,12 +68,12 @@ fn known<'p>(problem: &'p Problem, name: &str) -> Option<&'p Value> {
     problem.context.get(name).or_else(other)
 }
 
-/// The one suggested action, taken from the suggested call if there is one.
+/// The single suggested action, taken from the suggested call if there is one.
 fn action(problem: &Problem, next: Option<&SuggestedCall>, style: ToolStyle) -> String {
     match next {
         Some(next) => next.why.clone(),
-        // A caller that may not confirm on a person's behalf must not be told to retry with a
-        // confirmation.
+        // The hint must not suggest retrying with a confirmation if the caller may not confirm on a
+        // person's behalf.
         None if problem.hint.asks_for("yes") => {
             "stop now; tell the user what would be lost, and to do it on the command line".into()
         }
@@ -89,7 +89,7 @@ fn argument(argument: &Argument, style: ToolStyle) -> Value {
     value
 }
 
-/// The same as text, for models that only read text.
+/// The same object as text, for models that only read text.
 pub(super) fn words(problem: &Problem, payload: &Value) -> String {
     let mut lines = vec![format!("{}: {}", problem.code.name(), problem.message)];
     for violation in payload["violations"].as_array().into_iter().flatten() {

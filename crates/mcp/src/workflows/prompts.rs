@@ -1,4 +1,4 @@
-//! Prompts: texts that give a model a task, together with the information it needs.
+//! Prompts, which give a model a task together with the information it needs.
 
 use milepost_model::workflow::Spelling;
 use milepost_ops::workflow::list::{ListWorkflows, Request as ListRequest, WorkflowItem};

@@ -55,7 +55,7 @@ enum Named {
     Docs(String),
 }
 
-/// The resources that are always there: path, name, description and type.
+/// The fixed resources: path, name, description and type.
 const FIXED: [(&str, &str, &str, &str); 5] = [
     ("workflow/spec", "workflow.spec", "The complete guide to writing workflows", MARKDOWN),
     ("workflow/schema", "workflow.schema", "The JSON Schema of workflows", JSON),
@@ -108,7 +108,7 @@ pub(super) fn is_known(uri: &str) -> bool {
     named(uri).is_some()
 }
 
-/// Reads the resource at a URI; `None` if there cannot be one.
+/// Reads the resource at a URI; `None` if the URI cannot refer to one.
 pub(super) async fn read(
     operations: &Operations,
     style: ToolStyle,
@@ -200,8 +200,8 @@ fn page(topic: &str) -> Result<&'static str, Problem> {
     })
 }
 
-/// Completes a parameter of a URI template, given what has been typed of it, and the run in another
-/// parameter. Errors result in no completions.
+/// Completes a parameter of a URI template, given the part that has been typed, and the run in
+/// another parameter. If there is an error, there are no completions.
 pub(super) async fn complete(
     operations: &Operations,
     blank: &str,
@@ -245,7 +245,7 @@ async fn all_of(
     })
 }
 
-/// Parses a URI, in our spelling or in the contract's.
+/// Parses a URI, in our format or in the contract's.
 fn named(uri: &str) -> Option<Named> {
     if let Some(path) = uri.strip_prefix(SCHEME) {
         return of_path(path);

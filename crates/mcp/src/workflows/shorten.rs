@@ -1,4 +1,4 @@
-//! Shortens answers about runs until they fit in a reply, because a model reads every byte of one.
+//! Shortens answers about runs until they fit in a reply, because a model reads every byte of it.
 //! Large values are replaced by their beginning and end, with a link to the resource that holds the
 //! whole value, largest first, until the whole reply fits.
 
@@ -18,7 +18,7 @@ pub(super) struct ResourceLink {
     bytes: usize,
 }
 
-/// The size limit that a caller asked for.
+/// The size limit that a caller requested.
 pub(super) fn bound(arguments: &Map<String, Value>) -> usize {
     let asked = arguments.get("inline_max").and_then(Value::as_u64);
     asked
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(nested["run"]["final_output"]["bytes"], 2 * limits::REPLY_BYTES + 2);
     }
 
-    /// Many values that would each be shown in full do not fit together.
+    /// Many values that would each be shown in full may not fit together.
     #[test]
     fn a_reply_fits_as_a_whole() {
         for (steps, bytes) in [(20, 7_000), (60, 500), (400, 300), (2_000, 10)] {

@@ -131,7 +131,7 @@ impl WorkflowServer {
             watched.push(Watched::new(self, uri).await);
         }
         // The subscription was acknowledged before the first check, so a change in between would go
-        // unnoticed: everything is reported as changed once.
+        // unnoticed. Therefore everything is reported as changed once.
         let mut is_first = true;
         loop {
             for one in &mut watched {
@@ -152,7 +152,7 @@ impl WorkflowServer {
     }
 }
 
-/// The part of a requested subscription that is accepted: tools and the list of resources never
+/// The part of a requested subscription that is accepted. Tools and the list of resources never
 /// change.
 pub(super) fn granted(wish: &SubscriptionFilter) -> SubscriptionFilter {
     let mut granted = SubscriptionFilter::new();

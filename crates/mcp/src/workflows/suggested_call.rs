@@ -1,5 +1,5 @@
-//! What to do next: the one call that fixes a failure or continues a run, with tool names as they
-//! are listed, and the text that explains it.
+//! What to do next: the single call that fixes a failure or continues a run, with tool names as
+//! they are listed, and its explanation.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::approvals::misshapen;
 use super::tool_names;
 use super::{MANIFESTS, ToolStyle};
 
-/// The placeholder for a text that the model has to correct.
+/// The placeholder for a source that the model has to correct.
 const CORRECTED: &str = "<the corrected text>";
 
 /// A call that a model can make as it is.
@@ -23,7 +23,7 @@ const CORRECTED: &str = "<the corrected text>";
 pub(super) struct SuggestedCall {
     tool: String,
     arguments: JsonObject,
-    /// What the call is for, as text.
+    /// The purpose of the call, as a sentence.
     pub(super) why: String,
 }
 

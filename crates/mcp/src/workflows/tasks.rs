@@ -1,4 +1,4 @@
-//! Tasks: what both eras call a run that somebody is waiting for.
+//! Tasks, which in both eras are runs that somebody is waiting for.
 //!
 //! A task *is* a run: it has the run's id, so it lives as long as the run, and any process can find
 //! it. No state is kept here.
@@ -121,7 +121,8 @@ pub(super) fn detailed(
     let payload = match status_of(run.view.status) {
         TaskStatus::Completed => TaskPayload::Completed { result: result_object(run, style)? },
         TaskStatus::Cancelled => TaskPayload::Cancelled,
-        // Most of what a run is waiting for is done through tools, by the model or a person.
+        // Most of the input that a run is waiting for is supplied through tools, by the model or a
+        // person.
         TaskStatus::InputRequired => TaskPayload::InputRequired { input_requests },
         _ => TaskPayload::Working,
     };
@@ -218,7 +219,7 @@ pub(super) struct Tasks<'s> {
 }
 
 impl Tasks<'_> {
-    /// Looks at a run.
+    /// Finds a task by its id and returns the current state of its run.
     pub(super) async fn find(&self, id: &str) -> Result<TaskRun, Problem> {
         self.find_within(id, 0).await
     }
@@ -252,8 +253,8 @@ impl Tasks<'_> {
     }
 
     /// Gets a run for a client of the extension. If the run is waiting for somebody, returns when
-    /// it continues, or after a second: a client that finds nothing to answer may poll again
-    /// immediately.
+    /// it continues, or after a second, because a client that finds nothing to answer may poll
+    /// again immediately.
     pub(super) async fn watched(&self, id: &str) -> Result<TaskRun, Problem> {
         let mut run = self.find(id).await?;
         for _ in 0..limits::TASK_LOOKS {
@@ -279,7 +280,7 @@ impl Tasks<'_> {
         self.find(id).await
     }
 
-    /// A page of tasks, newest first. It may hold fewer than there is room for.
+    /// A page of tasks, newest first. It may contain fewer tasks than the page size.
     pub(super) async fn list(&self, cursor: Option<&str>) -> Result<Value, Problem> {
         let (limit, cursor) = (Some(limits::TASK_PAGE), cursor.map(str::to_owned));
         let request = list::Request { limit, cursor, ..Default::default() };

@@ -1,6 +1,6 @@
 //! The tasks of 2025-11-25, which `rmcp` no longer supports.
 //!
-//! The framing passes these methods on with a prefix of ours ([`OLDER`]), so that `rmcp` hands them
+//! The framing passes these methods on with our own prefix ([`OLDER`]), so that `rmcp` hands them
 //! to [`WorkflowServer`] unchanged and accepts any answer.
 
 use milepost_ops::{Problem, Task};

@@ -1,4 +1,4 @@
-//! The one code path from a call to its effect, for every client: anybody who has to be asked is
+//! The single code path from a call to its effect, for every client. Anybody who has to be asked is
 //! asked first, whether the call is answered with its result, with a task, or with a question.
 
 use std::ops::ControlFlow;
@@ -44,7 +44,7 @@ pub(super) struct ToolCall<'c> {
 pub(super) enum CallOutcome {
     /// It was executed with these arguments, or failed.
     Done(JsonObject, Result<Response, Problem>),
-    /// It needs a confirmation, which the model may carry.
+    /// It needs a confirmation, which the model may pass on.
     Unsaid(JsonObject, Problem),
     /// The client has to answer something first.
     Later(Box<InputRequiredResult>),
@@ -72,11 +72,11 @@ enum Question {
 }
 
 impl WorkflowServer {
-    /// Executes a call, once everybody who has to be asked has agreed.
+    /// Executes a call once everybody who has to be asked has agreed.
     pub(super) async fn act(&self, mut calling: ToolCall<'_>) -> CallOutcome {
         let token = calling.arguments.remove(call_tokens::ARGUMENT);
         let needs_name = token.is_some() || calling.state.is_some() || calling.client.has_forms();
-        // Most calls are never asked about, so they need no name to recognize them by.
+        // Most calls involve no question, so they need no name by which to recognize them.
         let call = match needs_name {
             true => call_tokens::call(calling.operation.name, &calling.arguments),
             false => String::new(),
@@ -189,7 +189,7 @@ impl WorkflowServer {
         })
     }
 
-    /// Asks for the inputs that a problem says are missing.
+    /// Asks for the inputs that are missing according to a problem.
     async fn filled(
         &self,
         problem: &Problem,
@@ -233,7 +233,8 @@ impl WorkflowServer {
         }
         // The progress of a task is reported by the code that follows it.
         let (told, teller) = ToolCaller::new(calling.client, yes, self.style(), !calling.is_task);
-        // On a task of its own: work that never awaits would otherwise block the notifications.
+        // Spawned as a separate task, because work that never awaits would otherwise block the
+        // notifications.
         let teller = teller.map(|teller| tokio::spawn(teller.tell()));
         let arguments = Value::Object(calling.arguments.clone());
         let done = self.operations().call_and_wait(calling.operation.name, &told, arguments).await;
@@ -241,7 +242,7 @@ impl WorkflowServer {
         for warning in warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
             self.log(&format!("warning: {warning}"));
         }
-        // The teller ends once nothing can send to it any more.
+        // The notification task ends once nothing can send to it any more.
         drop(progress);
         if let Some(teller) = teller {
             // All progress is reported before the answer; a failure to do so is ignored.
@@ -257,13 +258,13 @@ impl WorkflowServer {
     }
 }
 
-/// The question to confirm: it says what would be lost.
+/// The confirmation question, which states what would be lost.
 pub(super) fn question(problem: &Problem) -> String {
     let loss = problem.context.get("loss").and_then(Value::as_str);
     format!("{} Continue?", loss.unwrap_or("This cannot be undone."))
 }
 
-/// The confirmation that the configuration requires before any change.
+/// The problem for a change that needs confirmation because of the configuration.
 fn unconfirmed(operation: &OperationSpec) -> Problem {
     let loss = format!("An agent wants to call `{}`.", operation.name);
     let message = format!("`{}` needs confirmation: the configuration requires it", operation.name);
@@ -271,7 +272,7 @@ fn unconfirmed(operation: &OperationSpec) -> Problem {
         .context("loss", loss)
 }
 
-/// The configuration leaves this action to the person.
+/// The problem for an action that only the person may take according to the configuration.
 fn for_person(operation: &OperationSpec, mut problem: Problem) -> Problem {
     let hint = Hint::text(
         "stop, and tell the user: the configuration (`confirm = \"person\"`) requires them to do \
@@ -290,7 +291,7 @@ fn declined() -> Problem {
     Problem::new(Code::ConfirmationRequired, "the user declined", hint)
 }
 
-/// The call was canceled, so nothing is executed.
+/// The problem for a call that was canceled, so that nothing is executed.
 fn gone() -> Problem {
     let hint = "nothing was changed; call again if it is still needed";
     Problem::new(Code::ConfirmationRequired, "the call was canceled", hint)
@@ -337,7 +338,8 @@ impl Caller for ToolCaller<'_> {
 
     fn progress(&self, message: &str) {
         if let Some(progress) = &self.progress {
-            // If the queue is full, the notification is dropped: the next one is more recent.
+            // If the queue is full, the notification is dropped, because the next one is more
+            // recent.
             let _ = progress.try_send(message.to_owned());
         }
     }

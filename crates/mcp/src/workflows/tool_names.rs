@@ -9,7 +9,7 @@ use milepost_ops::{OPERATIONS, OperationSpec};
 use super::ToolStyle;
 use crate::version::Surface;
 
-/// How tool names are spelled.
+/// How tool names are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolNaming {
     /// `workflow_save`.
@@ -35,8 +35,8 @@ pub(super) fn spelled(name: &str, spelling: ToolNaming) -> String {
     }
 }
 
-/// The name of an operation as this client sees it, such that calling it reaches the operation. If
-/// the name with underscores belongs to the other contract, ours keeps its dot.
+/// The name of an operation as this client sees it. Calling it always reaches the operation. If the
+/// name with underscores belongs to the other contract, ours keeps its dot.
 pub(super) fn shown(name: &str, style: ToolStyle) -> String {
     let spelled = spelled(name, style.spelling);
     match meant(&spelled, style.surface) {

@@ -1,8 +1,8 @@
 //! The list of tools, generated from the table of operations.
 //!
 //! A model pays for every byte of this list in every conversation, so schemas contain only what a
-//! caller needs: a nested object is described once where it is an argument, and only by its type
-//! where it is a result.
+//! caller needs. A nested object is described once if it is an argument, and only by its type if it
+//! is a result.
 
 use milepost_ops::{OPERATIONS, OperationSpec, Profile, Safety, Task, Tool};
 use serde_json::{Map, Value, json};
@@ -75,7 +75,7 @@ fn input(schema: &Value) -> Value {
     let (mut listed, mut either) = (Map::new(), Vec::new());
     for (name, value) in shown {
         listed.insert(name.clone(), argument(value));
-        // Two names for the same argument: which one was given is only checked when the tool is
+        // Two names for the same argument. Which one was given is only checked when the tool is
         // called.
         if let Some(also) = value["x-also"].as_str() {
             listed.insert(also.to_owned(), json!({"type": value["type"]}));
@@ -94,8 +94,8 @@ fn input(schema: &Value) -> Value {
     Value::Object(object)
 }
 
-/// The schema of an argument. Callers do not need to know that it may be null, its default, or its
-/// integer width; and a short description adds nothing to the name.
+/// The schema of an argument. Omits its default, its integer width, and whether it may be null,
+/// which callers do not need to know, and a short description, which adds nothing to the name.
 fn argument(schema: &Value) -> Value {
     let forms = schema["anyOf"].as_array().into_iter().flatten();
     let mut kept = match forms.into_iter().find(|form| form["type"] != "null") {
@@ -140,7 +140,7 @@ fn not_null(kind: &Value) -> Value {
 }
 
 /// The schema of the result: the first required fields, or the error code of a failure, because
-/// clients validate failures too. Types are given only where they matter.
+/// clients validate failures too. Types are given only if they matter.
 fn output(schema: &Value) -> Value {
     let one = [schema.clone()];
     let forms = schema["anyOf"].as_array().map_or(one.as_slice(), Vec::as_slice);
@@ -156,7 +156,7 @@ fn output(schema: &Value) -> Value {
         always.push(required);
     }
     always.push(vec![ERROR]);
-    // A form that has all fields of another one adds nothing.
+    // An alternative that has all fields of another one adds nothing.
     let says = |form: &[&str]| {
         let has_all = |other: &Vec<&str>| other.iter().all(|name| form.contains(name));
         always.iter().filter(|other| has_all(other)).count() == 1
@@ -173,7 +173,7 @@ fn output(schema: &Value) -> Value {
 /// The field that every failure has.
 const ERROR: &str = "error_code";
 
-/// Replaces the names of operations in a text with their tool names.
+/// Replaces the names of operations in a description with their tool names.
 fn described(text: &str, spelling: ToolNaming) -> String {
     let tools = OPERATIONS.iter().filter(|operation| operation.tool().is_some());
     tools.fold(text.trim_end().to_owned(), |text, operation| {
@@ -183,8 +183,8 @@ fn described(text: &str, spelling: ToolNaming) -> String {
 
 const WHOLE: &str = include_str!("instructions.md");
 
-/// How to use the tools, for the model: the paragraphs whose tools a client has, with the names
-/// that it sees.
+/// Instructions for the model on how to use the tools: the paragraphs whose tools a client has,
+/// with the names that it sees.
 pub(super) fn instructions(style: ToolStyle) -> String {
     let mut kept: Vec<String> = Vec::new();
     for paragraph in WHOLE.trim_end().split("\n\n") {

@@ -1,5 +1,5 @@
-//! What an orchestration does itself instead of sending a request. The engine calls it like a
-//! command, so it is journaled, retried and resumed like one.
+//! Commands that an orchestration executes itself instead of sending a request. The engine calls
+//! them like any other command, so they are journaled, retried and resumed in the same way.
 
 use milepost_engine::command::StepCall;
 use milepost_engine::event::CallAnswer;
@@ -21,9 +21,9 @@ pub(crate) const GROUP: &str = "milepost";
 /// A command that Milepost executes itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltinCommand {
-    /// Checks that a text is a workflow that can be saved; any violation rejects the submission.
+    /// Checks that a source is a workflow that can be saved; any violation rejects the submission.
     Check,
-    /// Saves a text as a workflow in the library.
+    /// Saves a source as a workflow in the library.
     Save,
     /// Lists the missing inputs of a workflow.
     Inputs,

@@ -1,8 +1,8 @@
-//! Orchestrations: write or correct a workflow, save it and run it, as one durable run.
+//! Orchestrations, which write or correct a workflow, save it and run it, all as one durable run.
 //!
 //! An orchestration *is* a run of a workflow that is assembled for the request. Work for a model is
 //! an agent step: the client's own model does it if the client supports sampling, any agent can do
-//! it through `workflow.submit`, and a person takes over when the attempts are used up. What
+//! it through `workflow.submit`, and a person takes over when the attempts are used up. Work that
 //! Milepost does itself is a built-in command. An orchestration can therefore be recovered,
 //! resumed, canceled and inspected like any other run.
 
@@ -16,7 +16,7 @@ use crate::prelude::*;
 use crate::run::prepare;
 use crate::run::view::RunView;
 
-/// The target of a step that runs whichever workflow it is given.
+/// The target of a step that runs any workflow it is given.
 pub(crate) const CHOSEN: &str = "milepost.chosen";
 /// The agent step that submits a workflow.
 pub const DRAFT: &str = "draft";
@@ -35,14 +35,14 @@ pub fn is_orchestration(workflow: &str) -> bool {
     ORCHESTRATIONS.contains(&workflow)
 }
 
-/// What to run in the end.
+/// The workflow to run in the end.
 #[derive(Debug)]
 enum Subject {
     /// An existing workflow in the library, unchanged.
     Kept(String),
-    /// A valid text.
+    /// A valid source.
     Text(String),
-    /// The text that an agent submits for this prompt.
+    /// The source that an agent submits for this prompt.
     Drafted(String),
 }
 
@@ -63,7 +63,7 @@ impl Orchestration {
         let runs = writer.runs()?;
         let prepared = prepare::own(writer, call, &self.manifest(), self.given()).await?;
         let run = runs.start(prepared).await.or_problem()?;
-        // It is a task, so callers follow it to learn more.
+        // The orchestration is a task, so callers follow it to learn more.
         crate::run::view(runs, &run).await
     }
 
@@ -197,13 +197,13 @@ pub(crate) fn chosen(given: &Map<String, Value>) -> (Option<String>, Map<String,
     (workflow, values(given))
 }
 
-/// The inputs that a step of ours was given.
+/// The inputs given to a step of an orchestration.
 fn values(given: &Map<String, Value>) -> Map<String, Value> {
     let parts = ["inputs", "more"].into_iter().filter_map(|name| given.get(name)?.as_object());
     parts.flat_map(Clone::clone).collect()
 }
 
-/// The id that a corrected text keeps, and the current version, which it replaces. If there is no
+/// The id that a corrected source keeps, and the current version, which it replaces. If there is no
 /// id, the correction chooses one.
 fn keeps(
     writer: &Writer,

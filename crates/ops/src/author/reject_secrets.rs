@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::run::view::RunView;
 use crate::workflow;
 
-/// How to give a run a secret instead.
+/// A hint on how to give a run a secret instead.
 fn how() -> Hint {
     Hint::text("run the workflow with ").call(Invocation::of("workflow.run")).then(
         ", which keeps secrets in memory, or give the input a default from the environment \
@@ -23,8 +23,8 @@ pub(super) fn of_workflow(writer: &Writer, id: &str, inputs: &Map<String, Value>
     of_document(&writer.reader.workflow(id)?.document, inputs)
 }
 
-/// Rejects secret inputs of a text. An invalid text does not reliably tell which inputs are secret,
-/// so it must not mention secrets at all.
+/// Rejects secret inputs of a workflow given as source. An invalid source does not show reliably
+/// which inputs are secret, so it must not mention secrets at all.
 pub(super) fn of_text(writer: &Writer, text: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&workflow::read(&writer.reader, text.as_bytes(), None), inputs)
 }
@@ -33,7 +33,7 @@ fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<()> {
     if let Some(workflow) = &document.workflow {
         return first(workflow, inputs).map_or(Ok(()), |name| Err(refused(name)));
     }
-    // It may make an input a secret one, however that is spelled.
+    // The invalid source may declare an input as secret, possibly with escape sequences.
     let text = document.source.as_ref().map(Source::text).unwrap_or_default();
     if inputs.is_empty() || !text.contains("secret") && !text.contains('\\') {
         return Ok(());
@@ -84,7 +84,7 @@ pub(crate) fn of_run<'v>(
     let Ok(entry) = writer.reader.workflow(&id) else { return Ok(()) };
     let Some(workflow) = &entry.document.workflow else { return Ok(()) };
     let mut found = given.into_iter().filter_map(|value| {
-        // The value may be text that contains the object as JSON, which the step would parse.
+        // The value may be a string that contains the object as JSON, which the step would parse.
         let parsed = value.as_str().and_then(|text| serde_json::from_str(text).ok());
         let object = parsed.as_ref().unwrap_or(value).as_object()?;
         first(workflow, object)

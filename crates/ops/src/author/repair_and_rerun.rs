@@ -22,7 +22,7 @@ use crate::workflow::validate::of_document;
 pub struct Request {
     /// A failed run.
     pub run_id: Option<String>,
-    /// Or a text.
+    /// Or its source.
     pub manifest: Option<String>,
     /// The corrected text.
     pub repaired_manifest: Option<String>,
@@ -69,7 +69,7 @@ async fn repair_and_rerun(writer: &Writer, call: &dyn Caller, request: Request) 
     };
     let mut inputs = broken.inputs;
     if let Some(text) = &request.repaired_manifest {
-        // Inputs that were not secret before may be secret in the repaired text.
+        // Inputs that were not secret before may be secret in the repaired source.
         inputs.retain(|name, value| {
             let one = Map::from_iter([(name.clone(), value.clone())]);
             reject_secrets::of_text(writer, text, &one).is_ok()
@@ -148,7 +148,7 @@ fn not_failed(run: &RunId) -> Problem {
 fn why(failure: &Failure) -> String {
     let details = failure.context.as_deref().map(|details| json!(details).to_string());
     let details = details.map(|details| format!("\n  {details}")).unwrap_or_default();
-    // Worded neutrally: the model cannot affect how this run continues.
+    // The wording is neutral because the model cannot affect how this run continues.
     let hint = failure.hint().worded(&Neutral);
     format!("- the run failed: {} ({hint}){details}", failure.message())
 }

@@ -1,5 +1,5 @@
-//! A document from a caller, read and inspected as a whole: the first part of both validating and
-//! importing it.
+//! A document from a caller, read and inspected as a whole: the first step of both validation and
+//! import.
 
 use milepost_catalog::finding::DocumentFinding;
 use milepost_catalog::import::{Inspection, ResolvedBaseUrl};
@@ -18,9 +18,9 @@ pub(super) struct InspectedDocument {
     pub(super) inspection: Inspection,
     /// The URL of the API.
     pub(super) base: Option<Url>,
-    /// The original text, if it is not the JSON in `api`.
+    /// The original document, if it is not the JSON in `api`.
     pub(super) written: Option<String>,
-    /// Its source, for the catalog's record.
+    /// Where it came from, for the catalog's record.
     pub(super) origin: CatalogSource,
     pub(super) warnings: Vec<DocumentFinding>,
     pub(super) violations: Vec<DocumentFinding>,

@@ -4,7 +4,7 @@ use milepost_store::catalogs::CatalogSource;
 
 use crate::prelude::*;
 
-/// Optionally one catalog.
+/// Which catalog to list; all if omitted.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {

@@ -20,7 +20,7 @@ pub struct MockedApi {
 }
 
 /// Opens a mock of a catalog, by id or title, or of a document, by path or URL. A file takes
-/// precedence over a catalog whose id merely starts with the text.
+/// precedence over a catalog whose id merely starts with `which`.
 pub async fn open(
     reader: &Reader,
     call: &dyn Caller,
@@ -36,7 +36,7 @@ pub async fn open(
     let (source, vendor) = (which.to_owned(), Some("mock".to_owned()));
     let asked = import::Request { source, vendor, base_url, ..import::Request::default() };
     let plan = match ImportPlan::of(&asked, reader, call).await {
-        // A valid id that is not a file was meant to be a catalog.
+        // A valid id that is not the name of a file was meant to be a catalog.
         Err(problem) if problem.code == Code::FileNotFound && CatalogId::parse(which).is_ok() => {
             return of_catalog(reader, &shelf.record(which)?, settings);
         }

@@ -21,7 +21,7 @@ pub(crate) struct ImportPlan {
     pub(crate) record: CatalogRecord,
     pub(crate) api: Api,
     pub(crate) table: CommandTable,
-    /// The original text, if it is not the JSON in `api`.
+    /// The original document, if it is not the JSON in `api`.
     written: Option<String>,
     pub(crate) warnings: Vec<DocumentFinding>,
     pub(crate) operation_count: usize,
@@ -71,7 +71,7 @@ impl ImportPlan {
         Ok(ImportPlan { record, api, table, written, warnings, operation_count })
     }
 
-    /// The document as it is stored: the original text, unless other files were merged into it.
+    /// The document as it is stored: the original, unless other files were merged into it.
     pub(crate) fn document(&self) -> &[u8] {
         self.written.as_deref().unwrap_or_else(|| self.api.document().text()).as_bytes()
     }
@@ -122,9 +122,9 @@ impl import::Request {
     }
 }
 
-/// Derives an id from a text. Words with a special meaning in steps get a suffix.
+/// Derives an id from a string. Words with a special meaning in steps get a suffix.
 fn id_of(text: &str) -> Option<CatalogId> {
-    // `GitHub` is one word: product names are not split like operation names.
+    // `GitHub` is one word, because product names are not split like operation names.
     let mut id = text::kebab(&text.to_lowercase())?;
     id.truncate(64);
     let id = id.trim_end_matches('-');

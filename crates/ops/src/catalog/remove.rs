@@ -71,7 +71,7 @@ async fn remove_catalog(writer: &Writer, _: &dyn Caller, request: Request) -> Re
 }
 
 /// The catalog to remove. A full id comes first, even if its record is unreadable or only its
-/// document is left; then an id that starts with the text.
+/// document is left; then an id that starts with the given name.
 fn meant(writer: &Writer, request: &Request) -> Result<CatalogId> {
     let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
     let shelf = &writer.reader.shelf;

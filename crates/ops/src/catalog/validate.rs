@@ -1,4 +1,5 @@
-//! `catalog.validate_openapi`: whether a document can be imported, and all its oddities.
+//! `catalog.validate_openapi`: checks whether a document can be imported, and reports everything
+//! unusual in it.
 
 use milepost_catalog::finding::DocumentFindings;
 use milepost_catalog::specification;
@@ -85,7 +86,7 @@ async fn validate(reader: &Reader, call: &dyn Caller, request: Request) -> Resul
     })
 }
 
-/// The response for a text that is not an OpenAPI document.
+/// The response for a file that is not an OpenAPI document.
 fn unknown(finding: &milepost_catalog::finding::DocumentFinding) -> Response {
     let (document_kind, violations) = ("unknown".to_owned(), vec![DocumentRemark::from(finding)]);
     Response { document_kind, violations, ..Response::default() }

@@ -91,7 +91,7 @@ fn latin(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// Parses JSON, keeping integers that are too large for a number as text.
+/// Parses JSON, keeping integers that are too large for a number as strings.
 fn json(text: &str, notes: &mut Vec<String>) -> Option<Value> {
     let value: Value = serde_json::from_str(text).ok()?;
     if !has_long_number(text) {
@@ -106,7 +106,7 @@ fn json(text: &str, notes: &mut Vec<String>) -> Option<Value> {
     Some(exact)
 }
 
-/// Whether a text contains twenty digits in a row.
+/// Whether a string contains twenty digits in a row.
 fn has_long_number(text: &str) -> bool {
     let mut run = 0;
     text.bytes().any(|byte| {

@@ -236,7 +236,7 @@ pub(crate) struct CommandCall<'a> {
     pub(crate) writer: &'a Writer,
     pub(crate) call: &'a dyn Caller,
     draft: CommandDraft,
-    /// Where the list is in a response, if specified.
+    /// The location of the list in a response, if specified.
     pub(crate) list_at: Option<String>,
 }
 

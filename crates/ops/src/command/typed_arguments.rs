@@ -1,4 +1,4 @@
-//! Command arguments that a person typed as text, converted to the declared types. Models send
+//! Command arguments that a person typed as strings, converted to the declared types. Models send
 //! JSON, which is taken literally.
 
 use crate::prelude::*;

@@ -1,5 +1,5 @@
-//! MCP clients that start this program: whether the program they start exists. Their files are only
-//! read, and only names and commands are shown.
+//! MCP clients that start this program: checks whether the program they start exists. Their files
+//! are only read, and only names and commands are shown.
 
 use std::path::{Path, PathBuf};
 

@@ -66,7 +66,7 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> DoctorCheck {
         error if error.is_damage() => {
             DoctorCheck::fault("journal.database", error.to_string(), restore()).at(database)
         }
-        // Runs that are inaccessible may be intact: restoring a backup would lose the newest ones.
+        // Inaccessible runs may be intact, and restoring a backup would lose the newest ones.
         RunsError::File(FileError::Io { path, .. } | FileError::NotRegular { path }) => {
             let id = if *path == key { "journal.key" } else { "journal.database" };
             DoctorCheck::fault(id, error.to_string(), access(path)).at(path)
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// Only damaged data is to be replaced: no backup has the newest runs.
+    /// Only damaged data may be replaced, because no backup contains the newest runs.
     #[test]
     fn runs_that_cannot_be_reached_are_not_replaced() {
         let data = Path::new("/data");

@@ -1,4 +1,4 @@
-//! Fixes everything that is safe to fix without asking: nothing here can lose data.
+//! Fixes everything that is safe to fix without asking. Nothing here can lose data.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ impl Work {
         }
     }
 
-    /// The same for what is done with a file.
+    /// Like [`Self::take`], for the outcome of a file operation.
     fn take_file(&mut self, what: String, outcome: Result<(), FileError>) {
         self.take(what, outcome.map_err(|error| problems::of_file(&error).message));
     }
@@ -99,7 +99,7 @@ fn catalogs(writer: &Writer, work: &mut Work) {
         let shelf = &writer.reader.shelf;
         if shelf.damaged(record).is_some() {
             let made = shelf.load(record).map(drop).map_err(|problem| problem.message);
-            // If the data cannot be rebuilt, it is better removed than damaged.
+            // If the data cannot be rebuilt, remove it rather than leave it damaged.
             let made = made.or_else(|why| writer.derived.forget(id).map_err(|_| why));
             work.take(format!("rebuilt the derived data of catalog `{id}`"), made);
         }

@@ -1,5 +1,5 @@
-//! Checks every part of an installation; each finding says where it is and how to fix it. Checking
-//! changes nothing, and fixing does only what is safe without asking.
+//! Checks every part of an installation; each finding includes its location and a fix. Checking
+//! changes nothing, and the automatic fixes are limited to those that are safe without asking.
 
 mod catalogs;
 mod clients;
@@ -39,7 +39,7 @@ pub struct DoctorCheck {
     pub state: CheckState,
     /// What was found.
     pub what: String,
-    /// The file, directory or run.
+    /// The file, directory or run concerned.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct DoctorReport {
 }
 
 impl DoctorCheck {
-    /// Whether `doctor --fix` can fix it, according to its fix.
+    /// Whether `doctor --fix` can fix it.
     pub fn is_mendable(&self) -> bool {
         let mending = mending();
         self.fix.as_ref().is_some_and(|fix| fix.calls().any(|call| *call == mending))
@@ -93,7 +93,7 @@ fn mending() -> Invocation {
     Invocation::of("doctor").with("fix", true)
 }
 
-/// A hint to run the automatic fix, or do something else.
+/// A hint to run the automatic fix or do something else.
 fn mended_or(otherwise: &str) -> Hint {
     Hint::text("run ").call(mending()).then(otherwise)
 }

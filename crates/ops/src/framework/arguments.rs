@@ -42,8 +42,8 @@ fn plain(schema: &mut Value) {
     }
 }
 
-/// The arguments with long lists truncated: otherwise each of a million wrong elements would be a
-/// fault of its own.
+/// The arguments with long lists truncated. Otherwise, each of a million wrong elements would be
+/// reported separately.
 fn shortened(arguments: &Value) -> Value {
     let cut = |value: &Value| match value {
         Value::Array(items) => items.iter().take(limits::ARGUMENT_ITEMS).cloned().collect(),
@@ -60,7 +60,7 @@ fn shortened(arguments: &Value) -> Value {
     }
 }
 
-/// Synonyms; an operation uses only one of each group.
+/// Synonyms. An operation uses only one name of each group.
 const SPELLINGS: &[&[&str]] =
     &[&["manifest", "content", "manifest_content"], &["run_id", "operation_id"]];
 
@@ -105,7 +105,7 @@ impl ArgumentChecker {
             self.explain(&error, &mut faults);
         }
         if faults.is_empty() {
-            // The fault is in the part that was truncated.
+            // The fault is in the truncated part.
             faults.push(Argument {
                 rule: "schema",
                 message: "a late element of a long list is not valid".to_owned(),
@@ -115,13 +115,13 @@ impl ArgumentChecker {
             });
         }
         faults.truncate(limits::ARGUMENT_FAULTS);
-        // Missing arguments come first: they matter most.
+        // Missing arguments come first, because they matter most.
         faults.sort_by_key(|fault| fault.rule != "required");
         Err(problem(faults))
     }
 
     /// Renames synonyms to the name that the operation uses. An argument given under both names is
-    /// left alone, and reported.
+    /// not renamed but reported.
     fn spell(&self, arguments: &mut Value) {
         let Some(map) = arguments.as_object_mut() else { return };
         for spellings in SPELLINGS {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use milepost_model::secret::Secret;
 use milepost_model::wording::Wording;
 
-/// Who decided on a call.
+/// Who decided to make a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerKind {
     /// A person, who typed it.
     Person,
-    /// A model; no person chose the arguments.
+    /// A model, without a person choosing the arguments.
     Agent,
 }
 
@@ -27,7 +27,7 @@ pub trait Caller: Sync {
     /// Reports progress.
     fn progress(&self, _message: &str) {}
 
-    /// Warns the operator of the program, not the caller: for example, about a broken file.
+    /// Warns the operator of the program rather than the caller, for example about a broken file.
     fn warn(&self, _message: &str) {}
 
     /// Asks the person behind the call to confirm; `None` if nobody can be asked.
@@ -35,8 +35,8 @@ pub trait Caller: Sync {
         None
     }
 
-    /// Asks the person directly at their terminal: no flag, variable or pipe can answer. `None` if
-    /// there is no such terminal.
+    /// Asks the person directly at their terminal, so that no flag, variable or pipe can answer.
+    /// `None` if there is no such terminal.
     fn ask_in_person(&self, _question: &str) -> Option<bool> {
         None
     }
@@ -57,7 +57,7 @@ pub trait Caller: Sync {
         None
     }
 
-    /// The wording of the caller's door, if it has its own.
+    /// The wording of the caller's interface, if it has its own.
     fn wording(&self) -> Option<Arc<dyn Wording>> {
         None
     }
@@ -67,7 +67,7 @@ pub trait Caller: Sync {
         false
     }
 
-    /// Who decided on the call; a model unless known otherwise.
+    /// Who decided to make the call; a model unless known otherwise.
     fn kind(&self) -> CallerKind {
         CallerKind::Agent
     }

@@ -1,5 +1,5 @@
-//! What every operation consists of: its declaration, its caller, the argument check, the response,
-//! the log, and the table that the doors read.
+//! The parts of every operation: its declaration, its caller, the argument check, the response, the
+//! log, and the table that the interfaces read.
 
 pub(crate) mod arguments;
 mod caller;

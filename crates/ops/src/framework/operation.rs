@@ -1,6 +1,5 @@
-//! An operation, declared once with its types. What it is given determines what it can do: a
-//! [`Reader`] only reads, a [`Writer`] changes things, and anything irreversible is confirmed
-//! first.
+//! An operation, declared once with its types. Its access determines what it can do: a [`Reader`]
+//! only reads, a [`Writer`] changes things, and anything irreversible is confirmed first.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +13,8 @@ use super::table::Safety;
 use super::trace;
 use crate::prelude::*;
 
-/// An operation with its types. Doors run it through [`Operations::run`](crate::Operations::run).
+/// An operation with its types. Interfaces run it through
+/// [`Operations::run`](crate::Operations::run).
 pub trait Operation {
     type Request: DeserializeOwned + Serialize + JsonSchema + Send;
     type Response: Respond + JsonSchema + Send;
@@ -25,7 +25,7 @@ pub trait Operation {
     const TITLE: &'static str;
     /// What it does, for people and models.
     const DESCRIPTION: &'static str;
-    /// Where it is offered.
+    /// The interfaces that offer it.
     const DOORS: &'static [Door];
 
     fn run(
@@ -51,8 +51,8 @@ pub trait Operation {
     fn example() -> Value;
 }
 
-/// Declares an operation: its name, title, description and doors, the function with its access,
-/// request and response types, and an example request.
+/// Declares an operation: its name, title, description and interfaces, the function with its
+/// access, request and response types, and an example request.
 macro_rules! operation {
     ($(#[$meta:meta])* $name:ident: $id:expr, $title:expr, $description:expr;
      doors: $doors:expr;
@@ -156,7 +156,7 @@ pub(super) async fn run<T: Operation>(
     caller: &dyn Caller,
     request: T::Request,
 ) -> Result<T::Response> {
-    // Serializes nothing for a log that nobody reads.
+    // Skips serialization if nobody reads the log.
     let logged = trace::is_wanted().then(|| serde_json::to_value(&request).unwrap_or_default());
     let mut response = None;
     let work = Box::pin(async {

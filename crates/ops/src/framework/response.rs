@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::limits::RESPONSE_CAPACITY_BYTES;
 
-/// JSON, and which parts of it are fixed; a door that escapes the JSON can reuse their escaped
-/// form.
+/// JSON, and which parts of it are fixed. An interface that escapes the JSON can reuse the escaped
+/// form of these parts.
 #[derive(Debug, Clone, Default)]
 pub struct Response {
     json: String,
@@ -66,12 +66,12 @@ impl Response {
         });
     }
 
-    /// A text as the inside of a literal of JSON.
+    /// Appends a string as the content of a JSON string literal.
     pub(crate) fn push_escaped(&mut self, text: &str) {
         escape(text, |part| self.json.push_str(part));
     }
 
-    /// Another response, with what is fixed in it, as a part of this one.
+    /// Appends another response, including its fixed parts.
     pub(crate) fn append(&mut self, part: &Response) {
         let start = self.json.len();
         self.push(&part.json);

@@ -1,4 +1,4 @@
-//! The table of operations, and how doors call an operation by name.
+//! The table of operations, and how interfaces call an operation by name.
 
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -28,7 +28,7 @@ pub enum Safety {
     Destructive,
 }
 
-/// Where an operation is offered, and under what name.
+/// An interface that offers an operation, and the operation's name there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
     /// A tool of the `workflowlookup` contract.
@@ -162,14 +162,14 @@ impl Operations {
         Operations { services: Services { writer, wording: Arc::new(Neutral) }, checkers }
     }
 
-    /// Sets the wording of a door, which JSON responses are written in.
+    /// Sets the wording of an interface, which JSON responses are written in.
     #[must_use]
     pub fn worded(mut self, wording: Arc<dyn Wording>) -> Operations {
         self.services.wording = wording;
         self
     }
 
-    /// The wording of the door.
+    /// The wording of the interface.
     pub fn wording(&self) -> &dyn Wording {
         &*self.services.wording
     }
@@ -208,7 +208,7 @@ impl Operations {
         }
     }
 
-    /// Releases the runs of this process before it exits: starts nothing new, and waits for
+    /// Releases the runs of this process before it exits. Starts no new work, and waits for
     /// requests in flight that must not be repeated.
     pub async fn finish_runs(&self) {
         if let Some(runs) = self.services.writer.opened_runs() {
@@ -264,7 +264,7 @@ impl Operations {
         self.begin(operation, caller, arguments).await
     }
 
-    /// Runs an operation with its own types, for a door that knows which one it needs.
+    /// Runs an operation with its own types, for an interface that knows which one it needs.
     pub async fn run<T: Operation>(
         &self,
         caller: &dyn Caller,
@@ -300,7 +300,8 @@ impl Operations {
         Ok(operation)
     }
 
-    /// What agents must have confirmed. The strictest setting if the configuration cannot be read.
+    /// Which calls by agents need confirmation. The strictest setting if the configuration cannot
+    /// be read.
     pub fn confirm(&self) -> Confirm {
         self.services.writer.reader.config().map_or(Confirm::Person, |config| config.confirm)
     }

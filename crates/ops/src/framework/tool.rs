@@ -3,7 +3,7 @@
 /// Sets of tools; each includes the smaller ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
-    /// Working on runs; no tool in this set shows the text of a workflow.
+    /// Working on runs; no tool in this set shows the source of a workflow.
     Work,
     /// Also writing workflows.
     Core,

@@ -1,7 +1,7 @@
 //! What operations log: which operation, for which ids, and how it ended.
 //!
-//! Arguments and results are never logged. An id is logged only if it parses as one: any other text
-//! in its place might be confidential.
+//! Arguments and results are never logged. An id is logged only if it parses as one, because any
+//! other string in its place might be confidential.
 
 use std::time::Instant;
 

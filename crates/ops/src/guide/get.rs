@@ -1,4 +1,4 @@
-//! `guide.get`: describes a workflow and how it starts. Later steps stay hidden.
+//! `guide.get`: describes a workflow and how it starts. Later steps are not shown.
 
 use milepost_model::walk::{self, WalkPosition};
 use milepost_store::LibraryEntry;
@@ -103,7 +103,7 @@ fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>> {
         Ok(WalkPosition::Due(due)) => {
             serde_json::from_str(view::step(&entry.document, &due).json()).ok()
         }
-        // A loop over a variable that is not set yet: nothing is due until it is.
+        // A loop over a variable that is not set yet. Nothing is due until it is set.
         Ok(WalkPosition::Blocked(_) | WalkPosition::Complete { .. }) | Err(_) => None,
     })
 }

@@ -1,4 +1,4 @@
-//! The guide operations: those of the `workflowlookup` contract, for every door.
+//! The guide operations, which implement the `workflowlookup` contract for every interface.
 //!
 //! They are stateless: the caller keeps track of completed steps and the context.
 

@@ -142,7 +142,7 @@ async fn next_step(reader: &Reader, _: &dyn Caller, request: NextRequest) -> Res
     Ok(response)
 }
 
-/// A confirmation whose condition is undecided is not requested, which deserves a warning.
+/// Warns about a confirmation that is not requested because its condition is undecided.
 fn unconfirmed(due: &DueStep<'_, '_>) -> Vec<String> {
     let confirmation = view::prompt_of(due.step).map(|prompt| &prompt.confirmation);
     let Some(Confirmation::When(condition)) = confirmation else { return Vec::new() };

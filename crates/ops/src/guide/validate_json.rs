@@ -1,4 +1,4 @@
-//! `guide.validate_json`: checks whether a text is a guide, reporting every fault at once.
+//! `guide.validate_json`: checks whether a string is a guide, reporting every fault at once.
 
 use milepost_model::document::Document;
 use milepost_model::finding::{Rule, Severity};
@@ -83,7 +83,7 @@ fn syntax(error: &Violation, text: &str) -> String {
         first.make_ascii_uppercase();
     }
     let told = format!("JSON syntax error: {message} at position {position}");
-    // In a single-line text, the position is enough.
+    // In a single-line source, the position is enough.
     let line = match text.trim_end().contains('\n') {
         true => format!("{told} (line {}, column {})", error.line, error.column),
         false => told,
@@ -94,7 +94,7 @@ fn syntax(error: &Violation, text: &str) -> String {
     }
 }
 
-/// Whether the text ends too early.
+/// Whether the source ends too early.
 fn is_cut_short(error: &Violation) -> bool {
     error.rule == Rule::Syntax && error.message == "unexpected end of JSON input"
 }

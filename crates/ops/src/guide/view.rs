@@ -1,4 +1,4 @@
-//! A step as callers see it: everything its author wrote, with the prompt rendered as one text.
+//! A step as callers see it: everything its author wrote, with the prompt rendered as one string.
 
 use std::fmt::Write;
 
@@ -24,7 +24,8 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
-/// A step as JSON as its author wrote it, with the prompt as one text and the confirmation decided.
+/// A step in JSON, as its author wrote it, but with the prompt as one string and the confirmation
+/// decided.
 pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> Response {
     let make = || Value::Object(authored(document, due)).to_string();
     let fixed = prompt_of(due.step).is_some_and(|prompt| {

@@ -1,5 +1,5 @@
-//! The value of every input: the one given, or its default. Nobody is prompted here and values are
-//! not converted, except those of environment variables, which are always text.
+//! Determines the value of every input: the one given, or its default. Nobody is prompted here, and
+//! values are not converted, except those of environment variables, which are always strings.
 
 use milepost_model::finding::Rule;
 use milepost_model::id::WorkflowId;
@@ -59,7 +59,7 @@ pub struct InputState {
 /// All values known so far, including those of secrets; must never leave the crate.
 #[derive(Default)]
 pub(crate) struct GatheredInputs {
-    /// Valid values, before lists are joined into text.
+    /// Valid values, before lists are joined into strings.
     pub(crate) values: Map<String, Value>,
     /// The status of each declared input, in document order.
     pub(crate) inputs: Vec<InputState>,
@@ -194,7 +194,7 @@ impl InputSource<'_> {
         })
     }
 
-    /// The value used last, if it is still valid. A stale one is only worth a warning.
+    /// The value used last, if it is still valid. A stale value only causes a warning.
     fn last(&self, warnings: &mut Vec<String>) -> Option<Value> {
         if self.input.is_secret() {
             return None;
@@ -215,7 +215,7 @@ impl InputSource<'_> {
         let (why, remedy) = default.unzip();
         let mut missing = violation::missing(name, wanted(input), why);
         let remedy = remedy.filter(|remedy| !remedy.is_empty());
-        // Only a person can supply a secret or set a variable, so the hint spells out what to type.
+        // Only a person can supply a secret or set a variable, so the hint shows what to type.
         if remedy.is_some() || input.is_secret() {
             let remedy = remedy.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
             missing.suggestion = Hint::text(format!("give {} with ", wanted(input)))

@@ -1,5 +1,5 @@
-//! What a run starts with: the given values, defaults for the others, the available choices, and,
-//! all at once, every reason why it cannot start.
+//! What a run starts with: the given values, defaults for the others, the available choices, and
+//! every reason why it cannot start, all at once.
 //!
 //! The value of a secret input leaves this module only in [`ResolvedInputs::secrets`].
 

@@ -297,8 +297,8 @@ fn chosen(items: &[Value], fields: &Fields, kind: InputType) -> Vec<InputChoice>
     choices
 }
 
-/// Converts an API's value to the input's type, so that the choice is valid: a numeric id becomes
-/// text for a string input, for example.
+/// Converts an API's value to the input's type, so that the choice is valid. For example, a numeric
+/// id becomes a string for a string input.
 fn in_type(value: Value, kind: InputType) -> Option<Value> {
     match (&value, kind) {
         _ if kind.accepts(&value) => Some(value),

@@ -1,4 +1,4 @@
-//! What earlier runs left behind that a later run may start with.
+//! Data from earlier runs that a later run may start with.
 
 use std::collections::BTreeMap;
 

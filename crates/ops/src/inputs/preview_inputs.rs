@@ -59,7 +59,7 @@ pub struct InputView {
     /// Placeholder text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
-    /// Help beside the field.
+    /// Help text shown next to the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// An example value.

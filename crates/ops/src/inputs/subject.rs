@@ -1,5 +1,5 @@
-//! The workflow that a preview is about, given as text or as an id in the library. It is checked
-//! against the current catalogs.
+//! The workflow that a preview is about, given as a source or as an id in the library. It is
+//! checked against the current catalogs.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl WorkflowSubject {
         WorkflowSubject::read(&known, &reader.config()?.env_allow, &given)
     }
 
-    /// Like `find`, but compiled; reuses the result if the same text was compiled recently.
+    /// Like `find`, but compiled; reuses the result if the same source was compiled recently.
     pub(crate) fn compiled(
         reader: &Reader,
         manifest: Option<&Value>,
@@ -77,7 +77,7 @@ impl WorkflowSubject {
     }
 }
 
-/// Loads the text that a request names.
+/// Loads the source that a request names.
 fn given(
     reader: &Reader,
     manifest: Option<&Value>,

@@ -1,5 +1,5 @@
-//! Workflow inputs that a person typed as text, converted to the declared types. Models send JSON,
-//! which is taken literally.
+//! Workflow inputs that a person typed as strings, converted to the declared types. Models send
+//! JSON, which is taken literally.
 
 use milepost_model::suggest;
 use milepost_model::workflow::{Spelling, Workflow};

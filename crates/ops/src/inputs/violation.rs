@@ -8,7 +8,7 @@ use milepost_model::wording::Worded;
 
 use crate::prelude::*;
 
-/// One thing that is wrong with the inputs.
+/// A problem with the inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InputViolation {
     /// JSON pointer: `/inputs/<name>`, possibly into its value.

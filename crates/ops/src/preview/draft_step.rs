@@ -1,4 +1,4 @@
-//! A step before it runs: its text, and the arguments of its call, rendered from what is known.
+//! A step before it runs: its text and the arguments of its call, rendered from what is known.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::catalog_cache::LoadedCatalog;
 use crate::command::draft::{CommandDraft, RequestPreview};
 use crate::prelude::*;
 
-/// A call, rendered from what is known.
+/// A call rendered from what is known.
 #[derive(Debug, Default)]
 pub(crate) struct DraftCall {
     pub(crate) with: Map<String, Value>,
     pub(crate) body: Option<Value>,
     pub(crate) headers: Map<String, Value>,
-    /// What is still unknown or wrong in the other fields; its own value is unused.
+    /// What is still unknown or wrong in the other fields. Its `value` is unused.
     pub(crate) rest: RenderedValue,
 }
 

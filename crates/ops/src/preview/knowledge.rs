@@ -103,8 +103,8 @@ impl Knowledge {
         inputs
     }
 
-    /// Evaluates a condition. One that reads a secret stays undecided: its result would reveal
-    /// something about the secret.
+    /// Evaluates a condition. One that reads a secret stays undecided, because its result would
+    /// reveal something about the secret.
     pub(crate) fn decide(&self, when: &When) -> ConditionResult {
         let bare = match when {
             When::Condition(condition) => {

@@ -30,7 +30,7 @@ impl PreviewRequest {
         WorkflowSubject::find(reader, self.manifest.as_ref(), self.workflow_id.as_deref())
     }
 
-    /// What its inputs decide; those that are wrong are refused.
+    /// What can be determined from the inputs; invalid inputs are rejected.
     async fn knowledge(
         &self,
         reader: &Reader,

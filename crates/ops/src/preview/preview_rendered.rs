@@ -1,4 +1,4 @@
-//! `workflow.preview_rendered`: the requests and texts of a run that its inputs alone determine.
+//! `workflow.preview_rendered`: the requests and messages of a run that its inputs alone determine.
 
 use milepost_model::plan::Plan;
 use milepost_model::secret::mark;

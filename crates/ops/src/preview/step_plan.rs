@@ -261,7 +261,7 @@ impl Viewer<'_> {
     }
 }
 
-/// Whether a reference reads the current item or index, which only each iteration knows.
+/// Whether a reference reads the current item or index, which is known only in each iteration.
 fn is_of_item(reference: &str, item: &str) -> bool {
     let is = |name: &str| {
         let rest = reference.strip_prefix(name);

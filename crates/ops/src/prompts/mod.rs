@@ -21,7 +21,7 @@ pub fn writes(prompt: &str) -> bool {
     AUTHOR.lines().next().is_some_and(|first| prompt.starts_with(first))
 }
 
-/// Fills in the blanks of a text. Inserted values are not scanned for further blanks.
+/// Fills in the blanks of a prompt. Inserted values are not scanned for further blanks.
 pub fn fill(text: &str, filling: impl Fn(&str) -> String) -> String {
     let mut filled = String::new();
     let mut rest = text;
@@ -57,7 +57,7 @@ pub async fn filled(
     })
 }
 
-/// A summary of the current schema: its keys, and a hash that tells a reader whether it has
+/// A summary of the current schema: its keys, and a hash by which a reader can tell whether it has
 /// changed.
 pub fn digest() -> &'static str {
     static DIGEST: OnceLock<String> = OnceLock::new();

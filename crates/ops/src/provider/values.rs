@@ -24,7 +24,7 @@ pub struct Request {
     /// The item field with the value, if the provider has several.
     #[schemars(extend("x-rare" = true))]
     pub value_field: Option<String>,
-    /// By name; or its other inputs.
+    /// Arguments by name, or the workflow's other inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
     /// Only choices whose value or label contains this.
@@ -199,7 +199,7 @@ pub(crate) async fn fetch(
     Ok(FetchedItems { items, more: response.more == Some(true) })
 }
 
-/// What people know an item by, as one line.
+/// A label for people, on one line.
 pub(crate) fn label_of(label: Value) -> String {
     match label {
         Value::String(text) => milepost_catalog::text::line(&text, 200),

@@ -87,7 +87,7 @@ async fn decide(
     super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await
 }
 
-/// Finds the open question that the request means.
+/// Finds the open question that the request refers to.
 fn question<'v>(
     view: &'v RunView,
     step: Option<&str>,

@@ -62,7 +62,7 @@ pub struct EventView {
     pub hint: Worded,
 }
 
-/// The failure of an event: its own, or that of the run of a step.
+/// The failure of an event: its own, or that of a child run.
 fn failure_in(event: &mut Value) -> Option<&mut Value> {
     let places = ["/failure", "/outcome/failure"];
     let place = places.into_iter().find(|place| event.pointer(place).is_some())?;
@@ -80,7 +80,7 @@ impl EventView {
             *place = told;
         }
         if let Some(map) = event.as_object_mut() {
-            // Anyone who knew it could forge a secret's placeholder.
+            // Anyone who knows the nonce can forge a secret's placeholder.
             map.remove("seal");
             // The time at which the step is due; the time of the event is a separate field.
             if let Some(due) = map.remove("at_ms") {
@@ -93,7 +93,7 @@ impl EventView {
     }
 }
 
-/// Serialized by hand so that the hint is worded for the door that shows the event.
+/// Serialized by hand so that the hint is worded for the interface that shows the event.
 impl Serialize for EventView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut event = self.event.clone();

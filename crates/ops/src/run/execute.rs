@@ -10,7 +10,7 @@ use crate::prelude::*;
 pub struct Request {
     /// A workflow id.
     pub workflow_id: Option<String>,
-    /// Or its text.
+    /// Or its source.
     pub manifest: Option<Value>,
     /// Its inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

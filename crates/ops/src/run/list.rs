@@ -103,7 +103,7 @@ fn of_index(status: RunStatus) -> Status {
     }
 }
 
-/// Summarizes rows of the index, including what only the journal tells: whether a run waits for
+/// Summarizes rows of the index, adding what is only in the journal: whether a run waits for
 /// someone, or is orphaned.
 pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<ListedRun>> {
     let mut all = Vec::with_capacity(records.len());
@@ -123,8 +123,8 @@ pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Resul
     Ok(all)
 }
 
-/// What a run waits for although the index lists it as active: one of its child runs, or a process
-/// to drive it.
+/// What a run waits for although it is active according to the index: one of its child runs, or a
+/// process to drive it.
 async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     if row.quarantined {
         return Ok(None);
@@ -143,9 +143,8 @@ async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<Str
     Ok(orphaned.then(|| WaitingKind::Adrift.name().to_owned()))
 }
 
-/// The pending items of a run, with expired ones marked as such: the time to answer a question, or
-/// the deadline of the run, may have passed. The index does not record that while no process drives
-/// the run.
+/// What a run waits for, marked as expired if the time to answer a question or the deadline of the
+/// run has passed. The index does not record that while no process drives the run.
 async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
     let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);

@@ -43,7 +43,7 @@ pub(crate) async fn tell(runs: &dyn RunService, run: &RunId, signal: Signal) -> 
     tell_with(runs, run, signal, None).await
 }
 
-/// The same with the text of the workflow that it goes on with.
+/// Like [`tell`], with the source of the workflow that the run continues with.
 pub(crate) async fn tell_with(
     runs: &dyn RunService,
     run: &RunId,
@@ -74,7 +74,7 @@ fn pausing(run: &RunId, below: &[String]) -> Problem {
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
-/// The problem for a busy run: the message is still in its inbox.
+/// The problem for a busy run, whose inbox still contains the message.
 fn not_taken_in(run: &RunId) -> Problem {
     let message = format!("run `{run}` has not handled the message yet");
     let hint = Hint::text("it will when the process that drives it has time; check with ")
@@ -82,7 +82,7 @@ fn not_taken_in(run: &RunId) -> Problem {
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
-/// Waits until there is a later event than one that is known, at most for a time.
+/// Waits for an event after a sequence number, up to a timeout.
 pub(crate) async fn next_event(
     runs: &dyn RunReader,
     run: &RunId,

@@ -1,4 +1,4 @@
-//! The next action for a run, as data; each door words it differently.
+//! The next action for a run, as data; each interface words it differently.
 
 use super::view::{RunView, WaitingView};
 use crate::prelude::*;
@@ -10,10 +10,10 @@ use serde::Serializer;
 const OUTPUT: &str = "<the output of the step>";
 /// Placeholder for a value that is yet to be determined.
 const VALUE: &str = "<its value>";
-/// Placeholder for a value that only its owner knows.
+/// Placeholder for a value that only a person can supply.
 const UNTOLD: &str = "…";
 
-/// The next call to make. Each door renders it in its own syntax.
+/// The next call to make. Each interface renders it in its own syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextAction(pub Invocation);
 
@@ -51,7 +51,7 @@ impl NextAction {
         NextAction(Invocation::of("workflow.approve").with("run_id", run))
     }
 
-    /// A person says what happened to a step.
+    /// A person decides what happened to a step.
     pub(crate) fn decide(run: &str) -> NextAction {
         NextAction(Invocation::of("workflow.decide").with("run_id", run))
     }
@@ -128,7 +128,7 @@ impl JsonSchema for NextAction {
 mod tests {
     use super::*;
 
-    /// Each action either may be taken by anyone, or tells the person what to do.
+    /// Each action either may be taken by anyone, or states what the person has to do.
     #[test]
     fn what_only_a_person_can_do_is_told_apart() {
         for next in [

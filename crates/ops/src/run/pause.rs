@@ -1,4 +1,4 @@
-//! `workflow.pause`: starts nothing new until the run is resumed.
+//! `workflow.pause`: starts no new work until the run is resumed.
 
 use milepost_engine::signal::Signal;
 

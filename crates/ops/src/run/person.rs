@@ -1,4 +1,4 @@
-//! How a person proves to be present when deciding.
+//! How a person proves their presence when deciding.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -44,15 +44,15 @@ async fn was_signed(writer: &Writer) -> Result<bool> {
     Ok(false)
 }
 
-/// Runs known to require no signature. Every start checks the latest runs, and how a run began
-/// never changes, so no journal is read twice for this.
+/// Runs known to require no signature. Every start checks the latest runs, and the first event of a
+/// run never changes, so no journal is read twice for this.
 #[derive(Debug, Default)]
 pub(crate) struct UnsignedRuns(Mutex<HashSet<RunId>>);
 
 impl UnsignedRuns {
     pub(crate) fn add(&self, run: RunId) {
         let mut known = locked(&self.0);
-        // The relevant runs are soon added again.
+        // Clearing the set is cheap, because the relevant runs are soon added again.
         if known.len() >= limits::UNSIGNED_RUNS {
             known.clear();
         }
@@ -90,7 +90,7 @@ pub(crate) fn present(
     Ok(())
 }
 
-/// Refuses whoever is not a person; the hint says what the person should run.
+/// Rejects callers other than a person; the hint shows what the person should run.
 pub(crate) fn only_a_person(call: &dyn Caller, message: &str, run: Invocation) -> Result<()> {
     if call.kind() == CallerKind::Person {
         return Ok(());
@@ -99,7 +99,7 @@ pub(crate) fn only_a_person(call: &dyn Caller, message: &str, run: Invocation) -
     Err(Problem::new(Code::PresenceRequired, message, hint))
 }
 
-/// Refuses decisions of whoever is not a person.
+/// Rejects decisions by callers other than a person.
 pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
     only_a_person(call, "only a person can decide this", Invocation::of("inbox"))
 }

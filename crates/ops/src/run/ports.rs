@@ -1,4 +1,4 @@
-//! Where this process keeps its runs: the one place that chooses a journal.
+//! Where this process stores its runs. This is the only place that chooses a journal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use milepost_driver::clock::now_ms;
 use milepost_engine::ports::{Dispatch, History, Journal};
 use milepost_store::runs::{JournalOptions, SqliteJournal};
 
-/// Access to the stored runs. Opened lazily, and reading creates nothing. Clones share everything.
+/// Access to the stored runs. It is opened lazily, and reading creates nothing. Clones share
+/// everything.
 #[derive(Debug, Clone)]
 pub(crate) struct RunPorts {
     pub(crate) journal: Arc<dyn Journal>,
@@ -31,7 +32,7 @@ impl RunPorts {
 }
 
 fn options() -> JournalOptions {
-    #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "tests ask for faults"))]
+    #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "mutated only in tests"))]
     let mut options = JournalOptions { clock: Some(now_ms), ..JournalOptions::default() };
     #[cfg(debug_assertions)]
     if let Ok(wanted) = std::env::var("MILEPOST_FAIL") {

@@ -231,7 +231,7 @@ fn budget(
 }
 
 /// How a person must prove their presence. If a PIN is required, it must be set before the run
-/// starts: the run is tied to its key from the first event.
+/// starts, because the run is tied to its key from the first event.
 fn presence(
     writer: &Writer,
     workflow: &Workflow,

@@ -1,4 +1,4 @@
-//! How a run reaches the outside world: the requests of its steps, each prepared and sent once.
+//! How a run reaches external systems: the requests of its steps, each prepared and sent once.
 //!
 //! The engine decides about retries, so nothing here retries.
 
@@ -130,7 +130,7 @@ impl CatalogSender {
         inputs.entry(run.clone()).or_default().extend(secrets);
     }
 
-    /// Encrypts and stores the secret inputs of a run for whichever process drives it next. Best
+    /// Encrypts and stores the secret inputs of a run for the process that drives it next. Best
     /// effort: if it fails, the run continues, but the inputs may have to be supplied again.
     pub(crate) fn seal(&self, run: &RunId, given: &BTreeMap<String, Secret>) {
         let Ok(config) = self.writer().reader.config() else { return };
@@ -161,7 +161,7 @@ impl CatalogSender {
     async fn sent(&self, sending: &OutgoingRequest) -> AttemptOutcome {
         match self.attempt(sending).await {
             Ok(AttemptOutcome::Answered { mut answer, duration_ms }) => {
-                // A response is data: it must not be able to insert a secret where no author did.
+                // A response is data and must not be able to insert a secret where no author did.
                 let sealed = SecretPlaceholders(sending.context.nonce.clone());
                 if !sealed.names(&answer.output).is_empty() {
                     answer.output = sealed.broken(&answer.output);
@@ -176,8 +176,8 @@ impl CatalogSender {
     async fn attempt(&self, sending: &OutgoingRequest) -> Result<AttemptOutcome> {
         let OutgoingRequest { context, call, .. } = sending;
         if let Some(errand) = BuiltinCommand::of(&call.command) {
-            // Boxed because few calls are built-in commands, and every future would be as large as
-            // theirs.
+            // Boxed because few calls are built-in commands, and their size would otherwise be
+            // added to every future.
             return Ok(Box::pin(errand.run(self.writer(), call)).await);
         }
         let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
@@ -211,8 +211,8 @@ impl CatalogSender {
         Ok(match called {
             Ok(called) => match self.answered(&built, &called) {
                 Ok(outcome) => told_by(command, outcome),
-                // It was sent and answered, and the answer could not be kept: nobody may take it
-                // for unsent.
+                // The request was sent and answered, but the answer could not be stored. It must
+                // not be treated as unsent.
                 Err(problem) => failed(&problem, FailureKind::Network, false),
             },
             Err(CallError::Send(error)) if error.fault == SendFault::Lapsed => {
@@ -423,7 +423,8 @@ impl CatalogSender {
         }
         let drafted = Arc::new(self.draft(call)?);
         let (built, command) = (&drafted.built, drafted.prepared.command());
-        // Only the path template: the arguments are shown separately, and one may be a secret.
+        // Shows only the path template, because the arguments are shown separately and one may be a
+        // secret.
         let (method, path) = (built.method.name(), &built.path_template);
         let whole = drafted.base.as_str().trim_end_matches('/');
         let request = catalog_client::outgoing(built);
@@ -613,8 +614,8 @@ fn told_by(command: &ApiCommand, outcome: AttemptOutcome) -> AttemptOutcome {
 }
 
 /// Lets a request start while this process still owns the run, and continue until its timeout. The
-/// deadline is checked explicitly: when a suspended process wakes, a timer alone would let work
-/// that is already ready go first.
+/// deadline is checked explicitly, because in a suspended process that wakes, work that is ready
+/// may run before a timer fires.
 fn permit(sending: &OutgoingRequest, timeout: Duration) -> RequestPermit {
     let (own, until) = (sending.permit.clone(), monotonic() + timeout);
     RequestPermit::new(move || own.holds(), move || monotonic() < until)

@@ -33,7 +33,7 @@ use crate::prelude::*;
 /// Where and how to resume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an argument of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is a separate argument")]
 pub struct Request {
     /// Run id.
     pub run_id: String,
@@ -245,7 +245,7 @@ impl Request {
         }
     }
 
-    /// Whether nothing is changed, for a real resumption or a plan.
+    /// Whether the request changes nothing about the run.
     fn changes_nothing(&self) -> bool {
         self.from.is_none()
             && !self.is_latest()
@@ -322,7 +322,7 @@ async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender
     opened.map(|(sender, _)| sender).map_err(|missing| world_missing(&snapshot.run, &missing))
 }
 
-/// Like [`world()`], for a run that may be moving to another world: missing parts of the old world
+/// Like [`world()`], for a run that may be moving to another world. Missing parts of the old world
 /// do not prevent the move, and are returned as well.
 async fn world_to_leave(
     writer: &Writer,
@@ -346,8 +346,8 @@ async fn world_to_leave(
     }
 }
 
-/// Pins an open run to a world before it is resumed. Pinning is an event of its own, and the plan
-/// must be based on the latest events.
+/// Pins an open run to a world before it is resumed. Pinning is a separate event, and the plan must
+/// be based on the latest events.
 async fn pinned(runs: &dyn RunService, snapshot: Snapshot) -> Result<Snapshot> {
     if snapshot.state.head.world.is_some() || snapshot.state.end.is_some() {
         return Ok(snapshot);
@@ -501,7 +501,7 @@ fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
-/// The problem for a model that tries to repeat what must not happen twice by accident.
+/// The error for an agent that attempts something only a person may decide.
 fn for_a_person(deed: &str, run: &RunId) -> Problem {
     let message = format!("only a person can decide to {deed}");
     let hint = Hint::text("stop, and ask the person to run ")

@@ -224,7 +224,7 @@ pub struct ForgottenInput {
     pub workflow_id: String,
     /// The input.
     pub input_key: String,
-    /// How many: one per folder it was given in.
+    /// The number of forgotten values; there is one for each folder the input was used in.
     pub values: usize,
 }
 
@@ -239,7 +239,7 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-/// Only a person may forget everything: a model may have omitted the filter by mistake.
+/// Only a person may forget everything, because a model may have omitted the filter by mistake.
 fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<()> {
     let names_nothing = request.workflow_id.is_none() && request.input_keys.is_empty();
     if call.kind() == CallerKind::Person || !names_nothing {

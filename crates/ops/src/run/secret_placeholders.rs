@@ -8,7 +8,7 @@ use milepost_model::secret::Secret;
 
 use crate::prelude::*;
 
-/// The nonce of a run, from which its placeholders are made.
+/// The nonce of a run, from which its placeholders are derived.
 #[derive(Debug, Clone)]
 pub(crate) struct SecretPlaceholders(pub(crate) String);
 

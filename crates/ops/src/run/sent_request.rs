@@ -1,4 +1,4 @@
-//! A request as stored with its attempt: enough for a person to look it up at the other end.
+//! A request as stored with its attempt, with enough detail for a person to find it on the server.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl SentView {
     }
 }
 
-/// How long after it was recorded a request may still take effect, even if the process that sent it
+/// How long a request may still take effect after it was recorded, even if the process that sent it
 /// is gone.
 pub(super) fn arrives_within_ms(timeout_ms: u64) -> u64 {
     // Tests may shorten it; release builds ignore the variable.
@@ -119,7 +119,7 @@ fn address(url: &Url) -> String {
     url.into()
 }
 
-/// The start of a text, at most `bytes_max` bytes, cut at a character boundary.
+/// The beginning of a string, at most `bytes_max` bytes, cut at a character boundary.
 fn beginning(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }

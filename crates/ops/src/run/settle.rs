@@ -1,4 +1,4 @@
-//! `workflow.decide`: a person says what happened to a request whose outcome is unknown, or to a
+//! `workflow.decide`: a person decides the outcome of a request whose outcome is unknown, or of a
 //! step without an acceptable submission.
 
 use milepost_engine::StepKey;
@@ -30,14 +30,14 @@ pub struct Request {
 pub enum SettleOutcome {
     /// It happened.
     Happened,
-    /// It did not: it is repeated.
+    /// It did not happen, so it is repeated.
     DidNotHappen,
     /// The step fails.
     GiveUp,
 }
 
 operation! {
-    /// Says what happened to a step.
+    /// Records what a person says happened to a request.
     SettleStep: "workflow.decide", "Say what happened to a step",
         "A person says what happened to a request that must not be repeated and \
          whose outcome is unknown: it happened, it did not, or give up.";
@@ -81,7 +81,8 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await
 }
 
-/// The problem when an outcome of "happened" comes without an output, which later steps may read.
+/// The problem when a person decides that a request happened but gives no output. Later steps may
+/// read the output.
 fn untold(key: &StepKey) -> Problem {
     let message = format!("the output of `{key}` is missing");
     let hint = Hint::text("add ")
@@ -92,7 +93,7 @@ fn untold(key: &StepKey) -> Problem {
     Problem::new(Code::ParamsInvalid, message, hint)
 }
 
-/// The one step that waits for such a decision.
+/// The only step that waits for such a decision.
 fn waiting(view: &RunView) -> Result<String> {
     let mut all = view.waiting.iter().filter(|one| is_meant(one.kind) && one.run_id.is_none());
     match (all.next(), all.next()) {
@@ -102,7 +103,7 @@ fn waiting(view: &RunView) -> Result<String> {
     }
 }
 
-/// Whether a step that waits for this kind of thing can be settled.
+/// Whether a step that waits in this way can be settled.
 pub fn is_meant(kind: WaitingKind) -> bool {
     matches!(kind, WaitingKind::Decision | WaitingKind::Person)
 }

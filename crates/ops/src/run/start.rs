@@ -1,4 +1,4 @@
-//! `workflow.run`: a run, started once it is on disk.
+//! `workflow.run`: starts a run, which is on disk when the call returns.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::preview::preview_rendered::{self, PreviewRequests, RenderedStep};
 pub struct Request {
     /// A workflow id.
     pub workflow_id: Option<String>,
-    /// Or its text.
+    /// Or its source.
     pub manifest: Option<Value>,
     /// Its inputs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -76,7 +76,8 @@ async fn get_run_status(reader: &Reader, call: &dyn Caller, request: Request) ->
     if let Some(step) = &request.step_id {
         only(runs, &run, step, &mut view).await?;
     }
-    // Of a run that waits no process has to have its world now.
+    // A waiting run need not be driven, so its world may be missing without anyone noticing. Report
+    // it here.
     if view.status == RunStatus::Waiting {
         view.lacks(reader, &run).await;
     }

@@ -1,4 +1,4 @@
-//! A run as people and agents see it: one shape for every door.
+//! A run as people and agents see it, in the same form for every interface.
 
 use milepost_driver::Snapshot;
 use milepost_driver::clock::now_ms;
@@ -226,8 +226,8 @@ pub struct IssueView {
 }
 
 impl RunView {
-    /// The view of a run, including what its own journal does not tell: its child runs, and whether
-    /// it is orphaned.
+    /// The view of a run, including what is not in its own journal: its child runs, and whether it
+    /// is orphaned.
     pub(crate) fn of(snapshot: &Snapshot) -> RunView {
         let mut view = RunView::alone(&snapshot.flow, &snapshot.state, snapshot.relaxed);
         if !snapshot.below.is_empty() {
@@ -308,12 +308,13 @@ impl RunView {
         }
     }
 
-    /// Whether this is among what it waits for.
+    /// Whether the run waits for this kind of action.
     pub(crate) fn waits_for(&self, kind: WaitingKind) -> bool {
         self.waiting.iter().any(|waiting| waiting.kind == kind)
     }
 
-    /// Whether it needs only a process to drive it: everything else it waited for has expired.
+    /// Whether it needs only a process to drive it, because everything else it waited for has
+    /// expired.
     pub(crate) fn goes_on_by_itself(&self) -> bool {
         let drives = |kind| matches!(kind, WaitingKind::Adrift | WaitingKind::Lapsed);
         !self.waiting.is_empty() && self.waiting.iter().all(|waiting| drives(waiting.kind))
@@ -395,8 +396,8 @@ impl ProblemView {
 }
 
 impl WaitingView {
-    /// The view at a given time. A question that can no longer be answered shows nothing to
-    /// approve.
+    /// The view at a given time. A question that can no longer be answered is shown without
+    /// anything to approve.
     fn at(mut self, now_ms: u64) -> WaitingView {
         self.may_arrive_until_ms = self.may_arrive_until_ms.filter(|until| *until > now_ms);
         if self.kind != WaitingKind::Approval || self.expires_ms.is_none_or(|at| at > now_ms) {
@@ -419,7 +420,7 @@ impl WaitingView {
         WaitingView { step, run_id, expires_ms, sent, may_arrive_until_ms, ..lapsed }
     }
 
-    /// What is waited for, and nothing else about it.
+    /// A view with only the given fields.
     fn new(kind: WaitingKind, step: Option<&str>, message: String) -> WaitingView {
         WaitingView { kind, step: step.map(str::to_owned), message, ..WaitingView::default() }
     }
@@ -532,7 +533,8 @@ impl IssueView {
     }
 }
 
-/// The next action that only the state tells: to supply what a process lacks, or to raise a limit.
+/// The next action that follows from the state alone: to supply a missing secret, or to raise a
+/// limit.
 fn due_next(state: &State, status: RunStatus) -> Option<NextAction> {
     let run = &state.head.run;
     match status {

@@ -1,5 +1,5 @@
-//! The worlds of runs: the catalogs, texts and configuration that a run uses, regardless of the
-//! folder that this process was started in.
+//! The worlds of runs: the catalogs, workflow sources and configuration that a run uses, regardless
+//! of the folder that this process was started in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,7 +28,7 @@ use crate::prelude::*;
 pub(crate) struct OpenedWorld {
     /// The writer for the run's workspace, with the catalog versions that the run is pinned to.
     pub(crate) writer: Writer,
-    /// Its description; `None` for what this process does on its own behalf.
+    /// Its description; `None` for work that this process does on its own behalf.
     pub(crate) world: Option<RunWorld>,
     pins: PinsById,
     texts: TextsById,
@@ -37,12 +37,12 @@ pub(crate) struct OpenedWorld {
     pub(crate) drafts: LruCache<String, Arc<DraftedRequest>>,
 }
 
-/// The text of a workflow that a run is pinned to.
+/// The source of a workflow that a run is pinned to.
 #[derive(Debug)]
 pub(crate) struct PinnedWorkflow {
     text: PinnedText,
     language: u32,
-    /// The library entry with the same text, if there is one; it has already been read.
+    /// The library entry with the same source, if there is one; it has already been read.
     entry: Option<Arc<LibraryEntry>>,
     compiled: OnceLock<Option<Arc<CompiledWorkflow>>>,
 }
@@ -104,7 +104,7 @@ impl WorkflowReferences {
 pub(crate) enum VersionChoice {
     /// The pinned ones; anything that did not exist when the run started is pinned now.
     Pinned,
-    /// The newest catalogs, with the pinned texts.
+    /// The newest catalogs, with the pinned workflow sources.
     LatestCatalogs,
     /// The newest version of everything.
     Latest,
@@ -114,7 +114,8 @@ pub(crate) enum VersionChoice {
 type TextsById = BTreeMap<String, Arc<PinnedWorkflow>>;
 
 impl OpenedWorld {
-    /// The world for what this process does on its own behalf: everything as it is now.
+    /// The world for work that this process does on its own behalf: the current version of
+    /// everything.
     pub(crate) fn live(writer: Writer) -> OpenedWorld {
         OpenedWorld::new(writer, None, BTreeMap::new(), BTreeMap::new())
     }
@@ -124,13 +125,12 @@ impl OpenedWorld {
         OpenedWorld::gather(writer, workflow, &BTreeMap::new(), &BTreeMap::new())
     }
 
-    /// The part of this world that a workflow needs; anything missing is taken in its newest
-    /// version.
+    /// The part of this world that a workflow needs, with the newest version of anything missing.
     pub(crate) fn part(&self, workflow: &Workflow) -> OpenedWorld {
         OpenedWorld::gather(&self.writer, workflow, &self.texts, &self.pins)
     }
 
-    /// The world that a run of this world continues in, for the given text of its workflow.
+    /// The world that a run of this world continues in, for the given source of its workflow.
     pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> OpenedWorld {
         match versions {
             VersionChoice::Pinned => self.part(workflow),
@@ -190,18 +190,18 @@ impl OpenedWorld {
         OpenedWorld { writer, world, pins, texts, drafts: LruCache::new(limits::DRAFTED_REQUESTS) }
     }
 
-    /// The pinned text of a workflow.
+    /// The pinned source of a workflow.
     pub(crate) fn text(&self, workflow: &str) -> Option<&Arc<PinnedWorkflow>> {
         self.texts.get(workflow)
     }
 
-    /// The texts that this world refers to, to be stored with the run.
+    /// The sources that this world refers to, to be stored with the run.
     pub(crate) fn pinned_texts(&self) -> Vec<PinnedText> {
         let records = self.pins.values().map(|pin| &pin.text);
         self.texts.values().map(|text| &text.text).chain(records).cloned().collect()
     }
 
-    /// The texts of a workflow and of all workflows it runs, by id; `None` for a missing one.
+    /// The sources of a workflow and of all workflows it runs, by id; `None` for a missing one.
     pub(crate) fn texts_below(&self, workflow: &str) -> BTreeMap<String, Option<Arc<str>>> {
         let (mut known, mut open) = (BTreeMap::new(), vec![workflow.to_owned()]);
         while let Some(id) = open.pop() {
@@ -240,7 +240,7 @@ pub(crate) struct WorldCache {
     /// The writer of this process.
     root: Writer,
     workspaces: LruCache<Locations, Writer>,
-    /// By the workspace and what is pinned.
+    /// Open worlds by workspace and pinned world.
     opened: LruCache<(String, RunWorld), Arc<OpenedWorld>>,
 }
 
@@ -391,7 +391,7 @@ async fn read(writer: &Writer, world: &RunWorld) -> Result<OpenedWorld, MissingW
 }
 
 impl OpenedWorld {
-    /// Keeps what it refers to, for a run that exists already.
+    /// Stores the sources it refers to, for a run that already exists.
     pub(crate) async fn keep_texts(&self) -> Result<(), MissingWorld> {
         for PinnedText { text, .. } in self.pinned_texts() {
             let kept = self.writer.reader.ports.journal.keep_text(text.to_string()).await;
@@ -400,7 +400,8 @@ impl OpenedWorld {
         Ok(())
     }
 
-    /// Checks that every document is present. One that only its catalog still has is stored again.
+    /// Checks that every document is present. If only its catalog still has a document, the
+    /// document is stored again.
     fn has_documents(&self) -> Result<(), MissingWorld> {
         let catalogs = &self.writer.reader.shelf;
         for (id, pin) in &self.pins {

@@ -1,4 +1,4 @@
-//! `workflow.get`: the text of a workflow, for reading or editing.
+//! `workflow.get`: the source of a workflow, for reading or editing.
 
 use std::sync::Arc;
 

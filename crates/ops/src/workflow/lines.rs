@@ -1,17 +1,17 @@
-//! The differences between two texts, line by line, as a unified diff.
+//! The differences between two files, line by line, as a unified diff.
 //!
-//! Uses Myers' algorithm, which finds the smallest set of changed lines. If the texts have too
-//! little in common for that, the whole of one replaces the other.
+//! Uses Myers' algorithm, which finds the smallest set of changed lines. If the files have too
+//! little in common for that, one is replaced entirely by the other.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use crate::limits::{DIFF_CHANGES, DIFF_CONTEXT_LINES};
 
-/// The differences between two texts.
+/// The differences between two files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// The unified diff; empty if the texts are equal.
+    /// The unified diff; empty if the files are equal.
     pub(crate) text: String,
     /// The number of added lines.
     pub(crate) added: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Difference {
     pub(crate) removed: usize,
 }
 
-/// A line of the old text, of the new one, or of both if it is kept.
+/// A line of the old file, of the new one, or of both if it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Edit {
     old: Option<usize>,
@@ -40,7 +40,7 @@ impl Edit {
     }
 }
 
-/// Compares two texts, labeled with `names`.
+/// Compares two files, labeled with `names`.
 pub(crate) fn difference(old: &str, new: &str, names: [&str; 2]) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
@@ -57,7 +57,7 @@ pub(crate) fn difference(old: &str, new: &str, names: [&str; 2]) -> Difference {
     Difference { text, added, removed }
 }
 
-/// All edits that turn one text into the other.
+/// All edits that turn one file into the other.
 fn edits(old: &[&str], new: &[&str]) -> Vec<Edit> {
     let same = |(one, other): &(&&str, &&str)| one == other;
     let head = old.iter().zip(new).take_while(same).count();
@@ -111,7 +111,7 @@ fn step(before: &[usize], at: usize, changes: usize) -> usize {
     if is_addition(before, at, changes) { before[at] } else { before[at - 2] + 1 }
 }
 
-/// `before` has one change less, so its diagonal `k` is at `k + changes - 1`. The diagonal of `at`
+/// `before` has one change fewer, so its diagonal `k` is at `k + changes - 1`. The diagonal of `at`
 /// therefore lies between `at - 2`, from which a removal leads to it, and `at`, from which an
 /// addition does.
 fn is_addition(before: &[usize], at: usize, changes: usize) -> bool {
@@ -197,7 +197,7 @@ mod tests {
     use super::{difference, edits};
     use crate::limits::DIFF_CHANGES;
 
-    /// Checks that the edits turn one text into the other, and that they are as few as another
+    /// Checks that the edits turn one file into the other, and that they are as few as another
     /// algorithm finds.
     fn check(old: &[&str], new: &[&str]) {
         let way = edits(old, new);
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_way_is_right_and_short() {
-        // Every pair of texts with up to four lines out of three distinct ones.
+        // Every pair of files with up to four lines out of three distinct ones.
         let mut texts: Vec<Vec<&str>> = vec![vec![]];
         let mut at = 0;
         while texts[at].len() < 4 {

@@ -1,4 +1,4 @@
-//! Applies every certain fix of a document, repeatedly until none is left.
+//! Applies all unambiguous fixes to a document, repeatedly until none is left.
 
 use milepost_model::check::World;
 use milepost_model::document::Document;
@@ -21,7 +21,8 @@ pub struct MendedDocument {
     pub fixed: usize,
 }
 
-/// Applies certain fixes of errors until there are none left; `None` if there is nothing to fix.
+/// Applies unambiguous fixes of errors until there are none left; `None` if there is nothing to
+/// fix.
 pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
     let mut mended: Option<MendedDocument> = None;
     for _ in 0..limits::MEND_ROUNDS {
@@ -29,7 +30,7 @@ pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
         let (Some(text), Some(source)) = (before.fixed(), &before.source) else { break };
         let bytes = source.with_text(&text);
         let after = Document::read(&bytes, Some(source.format()), world);
-        // A fix without effect would be offered again and again, and must not be written.
+        // A fix without effect would be offered forever, and must not be written.
         if told(&after) == told(before) {
             break;
         }
@@ -40,7 +41,7 @@ pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
     mended
 }
 
-/// Replaces the text of a workflow with a mended document. The old text is kept and can be
+/// Replaces the source of a workflow with a fixed document. The old source is kept and can be
 /// restored. A workflow that has changed in the meantime is left alone.
 pub fn write(
     writer: &Writer,
@@ -58,13 +59,13 @@ pub fn write(
     saved.map(drop).map_err(|error| problem::of_change(error, &writer.reader))
 }
 
-/// The number of errors that have a certain fix.
+/// The number of errors that have an unambiguous fix.
 pub fn fixable(document: &Document) -> usize {
     let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
     errors.filter(|one| one.fix.is_some()).count()
 }
 
-/// The errors of a document as a person tells them apart: by rule and message.
+/// The errors of a document, each identified by its rule and message.
 fn told(document: &Document) -> Vec<(&'static str, &str)> {
     let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
     errors.map(|one| (one.rule.name(), one.message.as_str())).collect()

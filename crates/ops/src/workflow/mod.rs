@@ -1,7 +1,8 @@
-//! Operations on workflow documents: reading, checking, writing and restoring them. One file each.
+//! Operations on workflow documents: reading, checking, writing and restoring them. Each has its
+//! own file.
 //!
-//! Only the runtime directory is written to. This module decides, for every door, what a document
-//! is checked against: the imported catalogs, and the other workflows in the library.
+//! Only the runtime directory is written to. This module decides, for every interface, what a
+//! document is checked against: the imported catalogs, and the other workflows in the library.
 
 pub mod delete;
 pub mod diff;
@@ -112,7 +113,7 @@ pub struct ReadOnlyWorkflow {
     pub path: String,
 }
 
-/// Reads and checks a document; the same for every door.
+/// Reads and checks a document, in the same way for every interface.
 pub fn read(reader: &Reader, bytes: &[u8], format: Option<Format>) -> Document {
     let known = CatalogCommands::of(reader.clone());
     Document::read(bytes, format, known.world())
@@ -124,7 +125,7 @@ fn violations(document: &Document, severity: Severity) -> Vec<ViolationView> {
     found.map(ViolationView::from).collect()
 }
 
-/// The text of a document exactly as in its file, including a byte order mark.
+/// The source of a document exactly as in its file, including a byte order mark.
 fn content(document: &Document) -> Option<String> {
     let source = document.source.as_ref()?;
     String::from_utf8(source.with_text(source.text())).ok()

@@ -1,4 +1,4 @@
-//! `workflow.save`: saves a text as a new workflow, or replaces an existing one.
+//! `workflow.save`: saves a source as a new workflow, or replaces an existing one.
 
 use milepost_model::document::Document;
 use milepost_model::finding::{Rule, Severity};
@@ -85,8 +85,8 @@ async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Res
     })
 }
 
-/// Writes the text. If the expected version is that of a read-only source, this creates the first
-/// one in the runtime directory.
+/// Writes the document. If the expected version is that of a read-only source, this creates the
+/// first version in the runtime directory.
 fn save(
     writer: &Writer,
     id: &WorkflowId,
@@ -104,7 +104,7 @@ fn save(
     }
 }
 
-/// Reads the text, trying YAML if the detected format fails: YAML may start like JSON.
+/// Reads the document, trying YAML if the detected format fails, because YAML may start like JSON.
 fn document(reader: &Reader, request: &Request) -> Document {
     let bytes = request.content.as_bytes();
     let document = read(reader, bytes, request.format.map(Into::into));

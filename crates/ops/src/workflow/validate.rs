@@ -8,7 +8,7 @@ use milepost_model::workflow::Spelling;
 use super::{DocumentFormat, ViolationView, get, read, violations};
 use crate::prelude::*;
 
-/// A text, or the id of a workflow in the library.
+/// A source, or the id of a workflow in the library.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {

@@ -89,7 +89,7 @@ pub(super) struct VersionedWorkflow {
     pub(super) id: WorkflowId,
     pub(super) past: Past,
     history: WorkflowHistory,
-    /// The version and text of the file now.
+    /// The current version and content of the file.
     current: Option<(Digest, String)>,
 }
 
@@ -130,19 +130,19 @@ impl VersionedWorkflow {
         }
     }
 
-    /// The text of a version.
+    /// The source of a version.
     pub(super) fn text(&self, version: Digest, reader: &Reader) -> Result<String> {
         if let Some((_, text)) = self.current.as_ref().filter(|(held, _)| *held == version) {
             return Ok(text.clone());
         }
         let kept = self.history.text(&self.id, version);
         let kept = kept.map_err(|error| problem::of_change(error, reader))?;
-        // An editor may have saved bytes that are not valid UTF-8; shows as much as possible.
+        // An editor may have saved bytes that are not valid UTF-8; show as much as possible.
         Ok(String::from_utf8_lossy(&kept.bytes).into_owned())
     }
 }
 
-/// The current text and format of a workflow; `None` if it has no file in the runtime directory.
+/// The current source and format of a workflow; `None` if it has no file in the runtime directory.
 fn now(reader: &Reader, id: &WorkflowId) -> Result<Option<(String, Format)>> {
     let document = match reader.found(id.as_str())? {
         Some(LibraryMatch::Workflow(entry)) if entry.source == SourceKind::Runtime => {

@@ -1,4 +1,4 @@
-//! Errors of catalogs on disk, as data.
+//! Errors from reading and writing catalogs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +56,8 @@ pub enum CatalogConflict {
 /// Why a catalog was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// There is one of the same id or title; its title is not known when its record cannot be read.
+    /// A catalog with the same id or title exists. Its title is unknown if its record cannot be
+    /// read.
     #[error("catalog `{id}` already exists")]
     Exists { id: CatalogId, title: Option<String>, by: CatalogConflict },
     /// The record could not be read back.

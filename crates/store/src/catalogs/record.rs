@@ -79,13 +79,13 @@ impl CatalogRecord {
         }
     }
 
-    /// The text that a run pins: everything that affects a request, and nothing that is looked up
-    /// live.
+    /// The canonical string that a run pins: everything that affects a request, except what is
+    /// looked up when the request is sent.
     pub fn pinned_text(&self) -> String {
         text::render(&CatalogRecord { enabled: true, warnings: Vec::new(), ..self.clone() })
     }
 
-    /// Parses the text that a run pinned.
+    /// Parses the string that a run pinned.
     pub fn of_pinned(text: &str) -> Option<CatalogRecord> {
         text::parse(text.as_bytes()).ok()
     }
@@ -130,7 +130,7 @@ serialized_enum! {
     GivenBy {
         /// The user, who may point to a private host.
         User = "user",
-        /// The document, which may not.
+        /// The document, which may not point to a private host.
         Document = "document",
     }
 }
@@ -171,7 +171,7 @@ impl fmt::Display for CatalogSource {
     }
 }
 
-/// Whether a text is an `http` or `https` URL without user name and password.
+/// Whether a string is an `http` or `https` URL without user name and password.
 pub(crate) fn is_web_url(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
@@ -228,7 +228,7 @@ impl ProfileName {
         lowercase letters, digits, `-` and `_`, at most 64 characters";
 
     pub fn parse(text: &str) -> Option<ProfileName> {
-        // The same grammar as a step id.
+        // Profile names have the same grammar as step ids.
         let id = milepost_model::id::StepId::parse(text).ok()?;
         Some(ProfileName(id.as_str().to_owned()))
     }

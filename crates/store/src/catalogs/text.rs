@@ -107,7 +107,7 @@ fn options(
     Ok(CatalogOptions { idempotency })
 }
 
-/// Whether a text is a token as defined by RFC 9110.
+/// Whether a string is a token as defined by RFC 9110.
 fn is_header_name(text: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(token)
@@ -161,9 +161,9 @@ fn name((operation, field): (Cow<'_, str>, TomlField<'_>)) -> Result<(String, St
     Ok((operation.into_owned(), name))
 }
 
-/// The text of a record; equal records yield equal text.
+/// The file content for a record; equal records yield equal content.
 pub(crate) fn render(record: &CatalogRecord) -> String {
-    let text = toml::to_string(record).expect("texts, flags and tables of them are TOML");
+    let text = toml::to_string(record).expect("strings, flags and tables of them are valid TOML");
     format!("{HEAD}{text}")
 }
 
@@ -171,11 +171,11 @@ pub(crate) fn render(record: &CatalogRecord) -> String {
 /// it is built whenever a catalog is loaded, and as TOML that would take longer than reading the
 /// catalog.
 pub(crate) fn canonical(record: &CatalogRecord) -> String {
-    serde_json::to_string(record).expect("texts, flags and tables of them are JSON")
+    serde_json::to_string(record).expect("strings, flags and tables of them are valid JSON")
 }
 
-/// The text of a record that replaces an older one, keeping the older one's comments and unknown
-/// keys.
+/// The file content for a record that replaces an older one, keeping the comments and unknown keys
+/// of the old file.
 pub(crate) fn render_over(record: &CatalogRecord, old: &[u8]) -> String {
     let fresh = render(record);
     let merged = settings::decoded(old).ok().and_then(|old| {

@@ -1,4 +1,4 @@
-//! Writing of catalogs. Every change is made while holding the directory's lock.
+//! Writes catalogs. Every change is made while holding the directory's lock.
 
 use std::path::{Path, PathBuf};
 
@@ -134,7 +134,7 @@ impl Catalogs {
         }
     }
 
-    /// The text to write for a record, including the comments of the file it replaces.
+    /// The file content for a record, including the comments of the file it replaces.
     fn text(&self, record: &CatalogRecord) -> Result<String, SaveError> {
         let old = self.held(&files::record(&record.id), limits::RECORD_BYTES)?;
         let text = match old {
@@ -147,12 +147,11 @@ impl Catalogs {
         Ok(text)
     }
 
-    /// What a file holds; nothing where there is none, or one that is larger than this.
+    /// The content of a file; `None` if it is missing or too large.
     fn held(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>, FileError> {
         let Some(directory) = Directory::open(&self.path)? else { return Ok(None) };
         match directory.read(Path::new(name), limit) {
             Err(FileError::TooLarge { .. }) => Ok(None),
-            // Else a link out of the directory, or no file at all.
             read => file::if_present(read),
         }
     }
@@ -173,9 +172,9 @@ impl Catalogs {
         file::write_atomic(&self.path.join(name), bytes, true)
     }
 
-    /// Finishes what this writer, or one that died, began: a document that waits for its record is
-    /// moved into place if the record was written, and removed if it was not. The caller holds the
-    /// lock.
+    /// Completes the write of this process or of one that died: a document that waits for its
+    /// record is moved into place if the record was written, and removed if it was not. The caller
+    /// holds the lock.
     pub(super) fn settle(&self, id: &CatalogId) -> Result<(), FileError> {
         let Some(directory) = Directory::open(&self.path)? else { return Ok(()) };
         for format in FORMATS {

@@ -18,8 +18,8 @@ pub enum DirectoryState {
     There,
     /// It does not exist but can be created.
     ToBeMade,
-    /// It cannot be used, or made; this file or directory is in the way: it has to go, or else its
-    /// permissions do.
+    /// It cannot be used or created because of this file or directory, which must be removed or
+    /// have its permissions changed.
     Blocked { by: PathBuf, why: &'static str, in_the_way: bool },
     /// It exists but is not writable.
     ReadOnly,

@@ -23,7 +23,7 @@ pub enum Exposure {
     Link,
 }
 
-/// A private path that is not accessible to its owner only.
+/// A private path that others may be able to access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposed {
     pub path: PathBuf,

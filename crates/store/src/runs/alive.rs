@@ -1,7 +1,7 @@
 //! Liveness of holders, determined by their locks.
 //!
-//! Each holder keeps a lock on a file of its own. The system releases the lock when the process
-//! ends, however it ends. If the lock is free, nobody drives the holder's runs any more; if it is
+//! Each holder keeps a lock on its own file. The system releases the lock when the process ends,
+//! even if it crashes. If the lock is free, nobody drives the holder's runs any more; if it is
 //! held, the process is alive, even if it is suspended. A holder without a file counts as alive as
 //! long as its heartbeat continues.
 
@@ -77,8 +77,8 @@ pub(super) fn tidy<E>(
     }
     let listed: Vec<PathBuf> = listed()?.iter().map(|holder| path(directory, holder)).collect();
     for (file, held) in left.iter().filter(|(file, _)| !listed.contains(file)) {
-        // Locked exclusively for the removal: another process may have removed the file already,
-        // and the name may belong to a new holder by now.
+        // Locked exclusively for the removal, because another process may have removed the file
+        // already, and the name may belong to a new holder by now.
         if held.try_lock().is_ok() && is_named(held, file) {
             remove(file);
         }
@@ -97,7 +97,7 @@ pub(super) fn left(directory: &Path) -> Vec<(PathBuf, File)> {
     files.filter_map(|file| free(&file).map(|held| (file, held))).collect()
 }
 
-/// What a holder's lock shows about its process.
+/// What a holder's lock reveals about its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockState {
     /// The process has ended.
@@ -112,7 +112,7 @@ pub(super) fn sign(directory: &Path, holder: &HolderId) -> LockState {
     let file = match File::open(path(directory, holder)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return LockState::Missing,
-        // The file exists, but nothing else is known about it.
+        // The file exists, but its state cannot be determined.
         Err(_) => return LockState::Held,
     };
     // Shared, so that processes that check at the same time do not mistake each other for the

@@ -1,8 +1,9 @@
 //! Consistent backups of all runs, made while others write, and restoring them.
 //!
-//! A backup contains the database with all texts and remembered inputs, the key that authenticates
-//! its rows, the files that runs refer to, and the data for signing decisions. It contains no
-//! secrets, and neither catalogs nor workflows, which are stored next to the configuration.
+//! A backup contains the database with all pinned sources and remembered inputs, the key that
+//! authenticates its rows, the files that runs refer to, and the data for signing decisions. It
+//! contains no secrets, and neither catalogs nor workflows, which are stored next to the
+//! configuration.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -68,7 +69,8 @@ fn sync(path: &Path) -> Result<(), FileError> {
     file.sync_all().map_err(|error| FileError::of(path, error))
 }
 
-/// Copies the files next to the database and returns how many of them runs refer to.
+/// Copies the files next to the database and returns the number of files that are referenced by
+/// runs.
 fn copy_files(from: &Path, to: &Path) -> Result<u64, RunsError> {
     let mut count = 0;
     for kept in kept_files::list(from, FOLDERS) {

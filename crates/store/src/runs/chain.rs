@@ -1,4 +1,4 @@
-//! The journal's key, and the authentication codes made with it.
+//! The journal's key, and the MACs computed with it.
 //!
 //! Every row carries a MAC, and an event's MAC covers the previous one. The next reader detects
 //! rows that were changed, added, removed or reordered without the key. This does not protect
@@ -17,7 +17,7 @@ use crate::limits;
 const FILE: &str = "chain.key";
 const KEY_BYTES: usize = 32;
 
-/// A key that was made from the key.
+/// The bytes of a key derived from the journal's key.
 pub(crate) type DerivedBytes = [u8; KEY_BYTES];
 
 /// A MAC: the first half of an HMAC-SHA-256.
@@ -55,7 +55,8 @@ impl ChainKey {
         ChainKey::read(directory)?.ok_or_else(missing)
     }
 
-    /// Reads the key of a directory, or makes it. The caller holds the lock of the directory.
+    /// Reads the key of a directory, or creates it if there is none. The caller holds the
+    /// directory's lock.
     pub(super) fn read_or_make(directory: &Path) -> Result<ChainKey, RunsError> {
         ChainKey::read(directory)?.map_or_else(|| ChainKey::make(directory), Ok)
     }
@@ -94,8 +95,8 @@ impl ChainKey {
     }
 }
 
-/// The authentication code of a text in hexadecimal, made with the key of a directory. The caller
-/// holds the directory's lock.
+/// The MAC of a string in hexadecimal, computed with the key of a directory. The caller holds the
+/// directory's lock.
 pub(crate) fn coded(directory: &Path, purpose: &str, text: &str) -> Result<String, RunsError> {
     Ok(hex(&ChainKey::read_or_make(directory)?.over(purpose).text(text).mac()))
 }
@@ -111,7 +112,7 @@ pub(crate) fn derived_or_made(directory: &Path, purpose: &str) -> Result<Derived
     Ok(ChainKey::read_or_make(directory)?.derived(purpose))
 }
 
-/// Whether a code is the authentication code of a text.
+/// Whether a code is the valid MAC of a string.
 pub(crate) fn is_coded(
     directory: &Path,
     purpose: &str,
@@ -141,7 +142,7 @@ impl MacInput {
         self.bytes(&number.to_le_bytes())
     }
 
-    /// An optional text. A missing text differs from an empty one.
+    /// Adds an optional string. A missing string differs from an empty one.
     pub(super) fn maybe_text(self, text: Option<&str>) -> MacInput {
         match text {
             Some(text) => self.number(1).text(text),

@@ -31,8 +31,8 @@ impl CheckReport {
     }
 }
 
-/// What `SQLite` says about every page, and about whether every index has every row: a run that no
-/// index leads to would look like one that never was.
+/// The problems that `SQLite` finds in the pages and indexes. A run that is missing from an index
+/// would look as if it had never existed.
 fn file(connection: &Connection) -> Result<Vec<String>, RunsError> {
     let lines = Db::reading(connection).all("PRAGMA integrity_check(100)", [], |row| row.get(0));
     match lines {
@@ -42,8 +42,8 @@ fn file(connection: &Connection) -> Result<Vec<String>, RunsError> {
     }
 }
 
-/// Checks everything. Each run is read in a transaction of its own, so that the log can be
-/// checkpointed in the meantime.
+/// Checks everything. Each run is read in its own transaction, so that the log can be checkpointed
+/// in the meantime.
 pub(super) fn check(reader: &RunsReader) -> Result<CheckReport, RunsError> {
     let (readers, key, _) = reader.parts();
     let file = readers.with(file)?;

@@ -34,7 +34,7 @@ impl<'c> Db<'c> {
         Db { connection, faults, unnoted: Some(unnoted) }
     }
 
-    /// Registers what a write did to a run, to be recorded once it is committed.
+    /// Registers what a write did to a run, to be noted once it is committed.
     pub(super) fn wrote(self, written: ProgressUpdate) {
         if let Some(unnoted) = self.unnoted {
             unnoted.borrow_mut().push(written);
@@ -171,7 +171,7 @@ impl ReaderPool {
         &self,
         work: impl FnOnce(Db<'_>) -> Result<T, RunsError>,
     ) -> Result<T, RunsError> {
-        // Nothing is written; how it ends makes no difference to what was read.
+        // Nothing is written, so it does not matter how the transaction ends.
         self.with(|connection| work(Db::reading(&*connection.unchecked_transaction()?)))
     }
 

@@ -1,4 +1,4 @@
-//! Errors of runs on disk. Each variant calls for a different reaction.
+//! Errors from reading and writing runs. Each variant calls for a different reaction.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,8 @@ pub enum RunsError {
     /// The system provided no random numbers.
     #[error("the system provided no random numbers")]
     NoRandomness,
-    /// A file could not be read or written. Whoever reads it has to do something about that.
+    /// A file could not be read or written. Its message includes the system's, so that a user can
+    /// act on it.
     #[error("{}", .0.told())]
     File(#[from] FileError),
     #[error("cannot read or write runs: {0}")]
@@ -51,7 +52,8 @@ impl From<rusqlite::Error> for RunsError {
 }
 
 impl RunsError {
-    /// Whether data on disk is not what was written. Only the caller knows which run it belongs to.
+    /// Whether the data on disk is not what was written. Only the caller knows which run it belongs
+    /// to.
     pub fn is_damage(&self) -> bool {
         matches!(self, RunsError::Storage(error) if is_damage(error))
     }
@@ -62,7 +64,7 @@ impl RunsError {
     }
 }
 
-/// Whether an error means that data is not what was written.
+/// Whether an error means that the data on disk is not what was written.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::FromSqlConversionFailure(..)

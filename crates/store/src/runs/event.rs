@@ -38,7 +38,7 @@ pub struct EventRows {
     pub more: bool,
 }
 
-/// What happened in a run, written atomically.
+/// The events of a run and related changes, written atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppendRows {
     /// The right to write, which another holder may have taken over in the meantime.
@@ -77,7 +77,7 @@ impl Last {
     }
 }
 
-/// Writes what happened in a run.
+/// Appends events to a run, and applies the related changes.
 pub(super) fn write(db: Db<'_>, key: &ChainKey, what: AppendRows) -> Result<Appended, RunsError> {
     let run = &what.lease.run;
     let mut row = run::writable(db, key, run)?;

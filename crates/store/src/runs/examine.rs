@@ -38,7 +38,7 @@ impl RunsReader {
         let evidence = Evidence::gather(directory);
         let report = check::check(self)?;
         if !report.file.is_empty() {
-            // Anything else a damaged file contains is not worth reporting.
+            // If the file is damaged, nothing else in it is worth reporting.
             return Ok(Examination { report, ..Examination::default() });
         }
         let (quarantined, behind, newest_ms) = readers.read(|db| {
@@ -54,7 +54,8 @@ impl RunsReader {
         Ok(Examination { report, quarantined, behind, left, newest_ms, ended })
     }
 
-    /// The runs left by dead processes, and the number of files those left.
+    /// The unfinished runs that dead processes were driving, and the number of files those
+    /// processes left.
     pub fn left(&self, now_ms: u64) -> Result<(Vec<RunId>, usize), RunsError> {
         let (readers, _, directory) = self.parts();
         let dead = readers.read(|db| dead(db, directory, now_ms))?;

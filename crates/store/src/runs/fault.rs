@@ -43,8 +43,8 @@ serialized_enum! {
 pub type StorageFaults = Arc<dyn Fn(StoragePoint) -> Option<StorageFault> + Send + Sync>;
 
 /// Parses a fault specification: `<fault>@<point>:<n>` makes the n-th call of a kind fail, and `n+`
-/// also every call after it. `None` if the text is not a valid specification. Not available in
-/// release builds.
+/// also every call after it. `None` if the specification is invalid. Not available in release
+/// builds.
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub fn faults(text: &str) -> Option<StorageFaults> {
@@ -68,7 +68,7 @@ pub fn faults(text: &str) -> Option<StorageFaults> {
     }))
 }
 
-/// Suspends this process, where the system supports that.
+/// Suspends this process, if the system supports that.
 fn stop() {
     #[cfg(unix)]
     {

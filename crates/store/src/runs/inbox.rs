@@ -1,4 +1,4 @@
-//! Messages to a run from processes that do not drive it. Each message is delivered once and
+//! Messages to a run from processes that are not driving it. Each message is delivered once and
 //! answered once.
 
 use milepost_engine::ports::{JournalError, MessageId, Sent};

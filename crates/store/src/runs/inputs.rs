@@ -34,7 +34,7 @@ fn workflow_of(what: &Forgetting) -> Option<&str> {
     what.workflow.as_ref().map(WorkflowId::as_str)
 }
 
-/// Each named input, or a single `None` that stands for all inputs.
+/// Each named input, or a single `None` that represents all inputs.
 fn each_input(what: &Forgetting) -> Vec<Option<&str>> {
     match &what.inputs[..] {
         [] => vec![None],

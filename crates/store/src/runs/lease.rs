@@ -16,7 +16,7 @@ use crate::limits;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeartbeatRow {
     pub holder: HolderId,
-    /// The process id, for people.
+    /// The process id, for display.
     pub pid: u32,
     pub now_ms: u64,
     /// How long the holder counts as alive.
@@ -163,7 +163,7 @@ pub(super) fn is_asleep(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<bool, Ru
     db.any(sql, params![run.as_str(), now_ms])
 }
 
-/// A holder with its heartbeat; nothing where it is no holder's id.
+/// A holder and its heartbeat; `None` if the id is invalid.
 fn with_mark(row: &Row<'_>) -> rusqlite::Result<Option<(HolderId, Option<u64>)>> {
     let mark = row.get(1)?;
     Ok(HolderId::parse(&row.get::<_, String>(0)?).map(|holder| (holder, mark)))

@@ -81,7 +81,7 @@ fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
     (conditions, values)
 }
 
-/// The ids that start with a text, which may omit `run_`.
+/// The ids that start with a prefix, which may omit `run_`.
 pub(super) fn find_prefix(db: Db<'_>, text: &str) -> Result<Vec<RunId>, RunsError> {
     let digits = text.strip_prefix("run_").unwrap_or(text);
     if text.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {

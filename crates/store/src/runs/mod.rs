@@ -1,8 +1,8 @@
 //! Runs on disk: an index of all runs, the journal of each run, and the messages sent to it.
 //!
 //! Any number of processes share one `SQLite` file. Each process has one thread that writes;
-//! readers have connections of their own and never block. The journal does not interpret events.
-//! Whatever is acknowledged is on disk, and a row that is not as it was written is never trusted:
+//! readers have their own connections and never block. The journal does not interpret events.
+//! Everything acknowledged is on disk, and a row that is not as it was written is never trusted:
 //! its run is quarantined, and all others continue.
 //!
 //! A caller can block until a write is done, or pass a callback for the outcome. The callback is
@@ -124,7 +124,7 @@ impl fmt::Debug for Runs {
     }
 }
 
-/// Whoever may write may read, and what turns out to be damaged then is set aside.
+/// A writer can also read. A run that turns out to be damaged is then quarantined.
 impl Deref for Runs {
     type Target = RunsReader;
 
@@ -176,9 +176,9 @@ impl Runs {
     }
 }
 
-/// Writing. Each write is atomic, and several are committed together.
+/// Write operations. Each one is atomic, and several are committed together.
 impl Runs {
-    /// Records a run with its text and first events. If a holder is given, it gets the lease.
+    /// Records a run with its source and first events. If a holder is given, it gets the lease.
     pub fn create(&self, new: NewRunRow, holder: Option<HolderId>, done: impl WriteDone<Created>) {
         if let Err(error) = event::check_size(&new.events) {
             return done(Err(error));
@@ -191,7 +191,7 @@ impl Runs {
         self.submit(mode, move |db, key| run::create(db, key, new, holder), done);
     }
 
-    /// Writes atomically what happened in a run: its events, its summary and replies to messages.
+    /// Writes the events of a run, its summary and replies to messages, all in one transaction.
     pub fn append(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
         if let Err(error) = event::check_size(&what.events).and(answers) {
@@ -272,7 +272,7 @@ impl Runs {
     }
 
     /// Releases all leases of a holder whose process is ending or has ended, and removes its files.
-    /// Does not block: whatever is left undone, the next process does.
+    /// Does not block; the next process completes what is left undone.
     pub fn withdraw(&self, holder: HolderId) {
         let (directory, gone) = (self.directory().to_owned(), holder.clone());
         let leave = move |db: Db<'_>, _: &ChainKey| lease::leave(db, &holder);
@@ -284,7 +284,7 @@ impl Runs {
         });
     }
 
-    /// Stores a text that a run will be pinned to. Blocks until it is done.
+    /// Stores a source that a run will be pinned to. Blocks until it is done.
     pub fn keep_text(&self, text: String) -> Result<(), RunsError> {
         self.now(CommitMode::Durable, move |db, _| run::keep_text(db, &text))
     }
@@ -300,7 +300,7 @@ impl Runs {
     }
 
     /// Removes finished runs in batches, with everything that only they refer to. Blocks until it
-    /// is done. None of their text remains in any file.
+    /// is done. None of their data remains in any file.
     pub fn purge(&self, filter: &PurgeFilter, now_ms: u64) -> Result<PurgeReport, RunsError> {
         let (before, projects) = (self.size(), self.purgeable(filter)?.projects);
         let mut report = PurgeReport { projects, ..PurgeReport::default() };
@@ -340,7 +340,7 @@ impl Runs {
     }
 
     /// Shrinks the file to the size of its content. Blocks until it is done. The directory's lock
-    /// excludes other vacuums and migrations, and the writes of all processes have to wait.
+    /// excludes other vacuums and migrations, and all processes have to wait before they can write.
     pub fn vacuum(&self) -> Result<(), RunsError> {
         let _lock = Lock::of(self.directory())?;
         self.now(CommitMode::Alone, |db, _| Ok(db.batch(StoragePoint::Statement, "VACUUM")?))?;
@@ -403,7 +403,7 @@ fn commit_mode(durability: Durability) -> CommitMode {
     }
 }
 
-/// Reading. Each read uses a consistent snapshot on its own connection.
+/// Read operations. Each one uses a consistent snapshot on its own connection.
 impl Runs {
     /// The unanswered messages to a run.
     pub fn pending(&self, run: &RunId) -> Result<PendingMessages, RunsError> {
@@ -440,7 +440,7 @@ impl Runs {
         if let Ok(known) = self.known() {
             let is_gone = |one: &HolderId| alive::sign(directory, one) == LockState::Free;
             for gone in known.into_iter().filter(is_gone) {
-                // What cannot be done now is done by the next one.
+                // Best effort: the next process retries what fails here.
                 self.inner.observer.forget(&gone);
                 self.withdraw(gone);
             }
@@ -488,7 +488,7 @@ impl Runs {
         self.reading(|db, _| purge::count(db, filter))
     }
 
-    /// The hashes of everything that runs refer to besides their own texts.
+    /// The hashes of everything that runs refer to besides their own sources.
     pub fn referred(&self) -> Result<BTreeSet<Digest>, RunsError> {
         self.reading(|db, _| pins::all(db))
     }

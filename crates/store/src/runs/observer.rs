@@ -31,7 +31,7 @@ struct Seen {
 /// The parameters of a liveness check.
 #[derive(Debug, Clone, Copy)]
 pub struct LivenessQuery {
-    /// The current time on a monotonic clock with any starting point.
+    /// The current time on a monotonic clock with an arbitrary starting point.
     pub at: Duration,
     /// Whether this process may conclude from silence that a holder is dead.
     pub takeover: Takeover,
@@ -71,7 +71,7 @@ impl Observer {
         } else {
             (one.mark, one.still) = (mark, Duration::ZERO);
         }
-        // Checks may overtake each other.
+        // Checks may complete out of order.
         one.at = one.at.max(at);
         one.still
     }

@@ -1,4 +1,4 @@
-//! What runs refer to besides their own texts. It is kept as long as a run refers to it.
+//! What runs refer to besides their own workflow source. It is kept as long as a run refers to it.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,14 @@ use rusqlite::params;
 
 use super::{Db, RunsError, schema};
 
-/// The tables. They only add to those of the version, so that programs that do not know them go on.
+/// Additional tables. They do not change the existing ones, so that programs that do not know them
+/// keep working.
 pub(super) const TABLES: &str = include_str!("pins.sql");
 
 /// What a run refers to from now on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pins {
-    /// Texts that may not be stored yet.
+    /// Sources that may not be stored yet.
     pub texts: Vec<PinnedText>,
     /// The hashes of everything the run refers to.
     pub hashes: Vec<Digest>,

@@ -128,8 +128,8 @@ impl ProgressFile {
         ProgressFile { directory: directory.to_owned(), key, boot, open: None }
     }
 
-    /// Notes what was committed. If this fails, a later loss goes undetected, but that is no reason
-    /// to reject the commit.
+    /// Notes what was committed. If this fails, a later loss goes undetected, but that does not
+    /// justify rejecting the commit.
     pub(super) fn note(&mut self, written: Vec<ProgressUpdate>, synced: bool) {
         if !written.is_empty() && self.try_note(written, synced).is_err() {
             tracing::debug!(target: "milepost::store", "could not record the progress of runs");
@@ -268,13 +268,12 @@ pub(super) fn boot() -> Option<String> {
     (plain && !told.is_empty() && told != NONE).then(|| told.to_owned())
 }
 
-/// The runs that have not come as far as was noted, each with the number of the last event that is
-/// known to have been there.
+/// The runs that lag behind their notes, each with the sequence number of its last known event.
 pub(super) fn behind(db: Db<'_>, notes: &[ProgressNote]) -> Result<Vec<(RunId, u64)>, RunsError> {
     let mut found: Vec<(RunId, u64)> = Vec::new();
     for note in notes {
         let there = match is_there(db, note) {
-            // The next reader detects the damage and quarantines the run for that.
+            // The next reader detects the damage and quarantines the run.
             Err(error) if error.is_damage() => true,
             there => there?,
         };
@@ -288,7 +287,7 @@ pub(super) fn behind(db: Db<'_>, notes: &[ProgressNote]) -> Result<Vec<(RunId, u
 fn is_there(db: Db<'_>, note: &ProgressNote) -> Result<bool, RunsError> {
     let sql = "SELECT key FROM runs WHERE id = ?1";
     let Some(key) = db.first(sql, [note.run.as_str()], |row| row.get::<_, u64>(0))? else {
-        // Unless it was removed on purpose since anybody last looked at the notes.
+        // A missing run was lost, unless it was purged since the notes were last checked.
         return schema::lists(db, "purged_runs", &note.run);
     };
     if note.seq > 0 {

@@ -99,7 +99,7 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
     let found: Option<(Vec<u8>, u64)> =
         db.first(sql, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((text, ended_ms)) = found else { return Ok(PurgeReport::default()) };
-    // Texts are removed later, by `sweep`, because runs of earlier versions mention some of them
+    // Sources are removed later, by `sweep`, because runs of earlier versions mention some of them
     // only in their events.
     let refs: Vec<Vec<u8>> =
         db.all("SELECT hash FROM run_refs WHERE run = ?1", [key], |row| row.get(0))?;
@@ -135,9 +135,9 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
     Ok(report)
 }
 
-/// Removes texts and files that were mentioned by purged runs and are no longer mentioned anywhere.
-/// No one else writes in the meantime. A file that was stored again since then is kept, because the
-/// event that mentions it may be about to be written.
+/// Removes sources and files that were mentioned by purged runs and are no longer mentioned
+/// anywhere. Nothing else is written in the meantime. A file that was stored again since then is
+/// kept, because the event that mentions it may be about to be written.
 pub(super) fn sweep(
     db: Db<'_>,
     directory: &std::path::Path,

@@ -1,5 +1,4 @@
-//! Runs for those who look. Nothing is made or written; where somebody may write to the runs, what
-//! turns out to be damaged is set aside.
+//! Read-only access to runs. Damaged runs are quarantined if this process also has a writer.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -52,7 +51,8 @@ impl RunsReader {
         Ok(key.map(|key| RunsReader::over(directory, key, readers, Weak::new())))
     }
 
-    /// Over connections that there are, for as long as there is the writer.
+    /// Creates a reader from existing connections. `writer` is weak, so the reader does not keep it
+    /// alive.
     pub(super) fn over(
         directory: PathBuf,
         key: ChainKey,
@@ -116,7 +116,7 @@ impl RunsReader {
         self.reading(|db, _| lease::dated_ahead(db, now_ms, limit))
     }
 
-    /// The text of a pinned workflow or record.
+    /// The source of a pinned workflow or record.
     pub fn text(&self, hash: Digest) -> Result<Option<String>, RunsError> {
         self.reading(|db, _| text(db, hash))
     }
@@ -138,7 +138,7 @@ impl RunsReader {
         self.reading(|db, _| list::tally(db))
     }
 
-    /// The ids that start with a text, with or without `run_`, up to a limit.
+    /// The ids that start with a prefix, with or without `run_`, up to a limit.
     pub fn find_prefix(&self, text: &str) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| list::find_prefix(db, text))
     }
@@ -171,11 +171,11 @@ impl RunsReader {
 
     pub(super) fn set_aside(&self, run: &RunId) {
         let run = run.clone();
-        // Found again by the next reader, should it be lost.
+        // If this write is lost, the next reader detects the damage again.
         self.offer(move |db| quarantine(db, &run));
     }
 
-    /// Hands a write over that may as well be lost, where there is somebody to do it.
+    /// Queues a best-effort write, if there is a writer.
     pub(super) fn offer(
         &self,
         work: impl FnOnce(Db<'_>) -> Result<(), RunsError> + Send + 'static,
@@ -186,7 +186,7 @@ impl RunsReader {
     }
 }
 
-/// A text, if it still matches its hash.
+/// A stored source, if it still matches its hash.
 pub(super) fn text(db: Db<'_>, hash: Digest) -> Result<Option<String>, RunsError> {
     let sql = "SELECT text FROM texts WHERE hash = ?1";
     let text: Option<String> = db.first(sql, [hash.bytes()], |row| row.get(0))?;

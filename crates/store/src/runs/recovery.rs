@@ -38,7 +38,7 @@ impl Evidence {
         Evidence { notes: key.map(|key| progress::read(directory, &key)).unwrap_or_default() }
     }
 
-    /// The runs that are not as far as they had come, with how far that was.
+    /// The runs that have lost progress, each with the sequence number of its last known event.
     pub(super) fn behind(&self, db: Db<'_>) -> Result<Vec<(RunId, u64)>, RunsError> {
         progress::behind(db, &self.notes)
     }

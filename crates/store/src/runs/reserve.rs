@@ -1,4 +1,4 @@
-//! Disk space reserved for what must still be written when the disk is full: the outcomes of
+//! Disk space reserved for data that must be written even when the disk is full: the outcomes of
 //! requests in flight. Once the reserve has been used, nothing new is written until it is restored.
 
 use std::fs;
@@ -21,7 +21,7 @@ pub(super) struct DiskReserve {
 }
 
 impl DiskReserve {
-    /// Creates the reserve if it does not exist. If the disk has no room for it, there is none.
+    /// Creates the reserve if it does not exist. If the disk is full, the reserve is not created.
     pub(super) fn of(directory: &Path) -> DiskReserve {
         let reserve = DiskReserve { path: directory.join(FILE), used: AtomicBool::new(false) };
         reserve.make();
@@ -51,8 +51,8 @@ impl DiskReserve {
         if fs::metadata(&self.path).is_ok_and(is_whole) {
             return true;
         }
-        // Actually written, because a file system may promise space that it does not have. The
-        // space is allocated from then on, so no sync is needed.
+        // The file is actually written, because a file system may promise space that it does not
+        // have. The space is allocated from then on, so no sync is needed.
         let written = file::owned().truncate(true).open(&self.path).and_then(|mut file| {
             for _ in 0..limits::RESERVE_BYTES / ZEROS.len() {
                 file.write_all(&ZEROS)?;

@@ -16,9 +16,9 @@ use super::{Db, RunsError, lease, recovery};
 /// A run to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRunRow {
-    /// The run; the hash of its text and its last event are filled in.
+    /// The run. The hash of its source and its last event are filled in on creation.
     pub record: RunRecord,
-    /// The text of the workflow, which the run keeps.
+    /// The source of the workflow, which is stored with the run.
     pub text: String,
     pub events: Vec<NewEvent>,
     /// What the run refers to.
@@ -176,7 +176,7 @@ fn sound(read: ReadRow) -> Result<RunRow, RunsError> {
     }
 }
 
-/// Creates a run with its text and first events, unless it exists.
+/// Creates a run with its source and first events, unless it exists.
 pub(super) fn create(
     db: Db<'_>,
     key: &ChainKey,
@@ -202,7 +202,7 @@ pub(super) fn create(
     Ok(Created { already: false, lease })
 }
 
-/// Stores a text, unless it is already there.
+/// Stores a source, unless it is already there.
 pub(super) fn keep_text(db: Db<'_>, text: &str) -> Result<(), RunsError> {
     let keep = "INSERT INTO texts(hash, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     db.execute(keep, params![Digest::of(text.as_bytes()).bytes(), text]).map(drop)

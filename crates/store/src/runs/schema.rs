@@ -24,7 +24,7 @@ pub const FILE: &str = "runs.db";
 /// use.
 const VERSION: u32 = 1;
 const TABLES: &str = include_str!("schema.sql");
-/// Tables added since: runs that were purged, and runs that were lost.
+/// Tables that were added later: runs that were purged, and runs that were lost.
 const ADDED: &str = "
     CREATE TABLE IF NOT EXISTS purged_runs(run TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS lost_runs(run TEXT NOT NULL PRIMARY KEY, seq INTEGER NOT NULL)
@@ -84,7 +84,8 @@ fn proven(connection: &Connection, directory: &Path) -> Result<ChainKey, RunsErr
     let key = ChainKey::need(directory)?;
     let sql = "SELECT mac FROM proof WHERE id = 1";
     let found: Option<Vec<u8>> = Db::reading(connection).first(sql, [], |row| row.get(0))?;
-    // A database that was copied without its key is refused whole: nothing in it could be believed.
+    // A database that was copied without its key is rejected, because nothing in it can be
+    // verified.
     match found.is_some_and(|mac| proof(&key).fits(&mac)) {
         true => Ok(key),
         false => Err(RunsError::WrongKey { path: ChainKey::path(directory) }),
@@ -117,12 +118,12 @@ fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// Whether there is a table, or what belongs to one, that an earlier version did not have.
+/// Whether a table or index exists, which may be missing in databases of earlier versions.
 pub(super) fn has(db: Db<'_>, name: &str) -> Result<bool, RunsError> {
     db.any("SELECT 1 FROM sqlite_schema WHERE name = ?1", [name])
 }
 
-/// Whether a run is in a table that an earlier version did not have.
+/// Whether a run is listed in a table that may be missing in databases of earlier versions.
 pub(super) fn lists(db: Db<'_>, table: &str, run: &RunId) -> Result<bool, RunsError> {
     let sql = format!("SELECT 1 FROM {table} WHERE run = ?1");
     Ok(has(db, table)? && db.any(&sql, [run.as_str()])?)

@@ -1,8 +1,8 @@
 //! Implements the engine's ports on top of the runs of a directory.
 //!
 //! Nothing is opened before it is needed, and reading creates nothing: reads use a read-only
-//! connection until something is written. A process writes through a single connection, however
-//! many clones of the journal there are.
+//! connection until something is written. A process writes through a single connection, regardless
+//! of the number of clones of the journal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ impl SqliteJournal {
 
     /// The reader; `None` if there have never been runs.
     fn reader(&self) -> Result<Option<&RunsReader>, RunsError> {
-        // With what writes where there is one, because that sets damaged runs aside.
+        // Prefer the writer's reader, because it quarantines damaged runs.
         let writer = self.inner.writer.get().map(|writer| &**writer);
         if let Some(reader) = writer.or(self.inner.reader.get()) {
             return Ok(Some(reader));

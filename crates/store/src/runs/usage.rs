@@ -52,7 +52,8 @@ impl UsageMark {
     /// Lets other processes in, and marks the file.
     pub(super) fn share(&mut self) -> Result<(), FileError> {
         let fail = |error| FileError::of(Path::new(FILE), error);
-        // The lock is only ever held alone for a moment, but a process may be stopped in it.
+        // A process holds the exclusive lock only for a moment, but it may be suspended while
+        // holding it.
         let late = io::ErrorKind::TimedOut.into();
         let share = || lock::wait(|| Ok(self.file.try_lock_shared()?), late);
         self.file.unlock().and_then(|()| share()).map_err(fail)?;

@@ -60,7 +60,7 @@ mod sockets {
                 thread::sleep(timeout);
                 return false;
             };
-            // The system would take zero to mean no timeout.
+            // To the system, zero means no timeout.
             let timeout = timeout.max(Duration::from_millis(1));
             let mut byte = [0];
             let woken = socket.set_nonblocking(false).is_ok()
@@ -109,7 +109,7 @@ mod sockets {
                     // Another process may have removed it already.
                     drop(fs::remove_file(&path));
                 }
-                // Not accessible, so there is nobody to wake.
+                // The socket is not accessible, so there is nobody to wake.
                 Err(_) => {}
             }
         }

@@ -52,7 +52,7 @@ trait Job: Send {
     fn finish(self: Box<Self>, batch: Result<(), JournalError>);
 }
 
-/// Called with the outcome of a write, once.
+/// A callback for the outcome of a write, called once.
 pub trait WriteDone<T>: FnOnce(Result<T, RunsError>) + Send + 'static {}
 
 impl<T, F: FnOnce(Result<T, RunsError>) + Send + 'static> WriteDone<T> for F {}
@@ -113,7 +113,7 @@ impl<T> Drop for TypedJob<T> {
     }
 }
 
-/// The failure of the whole batch that follows from an error of one job, if any.
+/// The error with which the whole batch fails because of one job's error, if any.
 fn batch_fault(error: &RunsError) -> Option<JournalError> {
     match error {
         RunsError::Journal(fault) => Some(fault.clone()).filter(spoils_batch),
@@ -132,7 +132,7 @@ fn batch_fault(error: &RunsError) -> Option<JournalError> {
     }
 }
 
-/// Whether a whole batch comes to nothing by an error.
+/// Whether an error fails the whole batch.
 fn spoils_batch(error: &JournalError) -> bool {
     matches!(error, JournalError::Full | JournalError::Busy | JournalError::Failed)
 }
@@ -254,7 +254,7 @@ impl Drop for JournalWriter {
     }
 }
 
-/// Records a failure if a writer panics in the middle of something.
+/// Records a failure if a writer panics while writing.
 struct Panicking<'f>(&'f AtomicBool);
 
 impl Drop for Panicking<'_> {
@@ -369,7 +369,7 @@ struct WriterConnection {
     /// The usage mark, which has to be synced before the first synced commit.
     mark: Option<File>,
     log_pages: Arc<AtomicI32>,
-    /// Whether commits are synced, as the connection is set.
+    /// Whether the connection currently syncs its commits.
     synced: bool,
     /// Whether the last synced commit took less time than handing it to the thread would.
     quick: bool,
@@ -426,7 +426,7 @@ impl WriterConnection {
 
     /// Runs the jobs of a transaction that has begun, and commits it.
     fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), JournalError> {
-        // What comes before a commit that is synced: the note that the runs are in use.
+        // The usage mark must be on disk before the first synced commit.
         if self.synced
             && let Err(fault) = self.sync_mark()
         {
@@ -474,8 +474,7 @@ impl WriterConnection {
     /// Sets whether the following commits are synced.
     fn sync(&mut self, synced: bool) -> Result<(), JournalError> {
         if synced != self.synced {
-            // `NORMAL` keeps the log in order: after a loss of power its end may be missing, and
-            // nothing else.
+            // `NORMAL` keeps the log in order: after a power failure, at most its end is missing.
             let level = if synced { "FULL" } else { "NORMAL" };
             self.connection.pragma_update(None, "synchronous", level).map_err(fault_of)?;
             self.synced = synced;
@@ -562,8 +561,8 @@ fn statement(db: Db<'_>, sql: &str) -> Result<(), JournalError> {
     }
 }
 
-/// The meaning of an error outside of any job: nothing can be relied on any more, unless the error
-/// is known to have changed nothing.
+/// Classifies an error outside of any job. Nothing can be relied on after it, unless it is known to
+/// have changed nothing.
 fn fault_of(error: rusqlite::Error) -> JournalError {
     match RunsError::from(error) {
         RunsError::Journal(fault) if spoils_batch(&fault) => fault,

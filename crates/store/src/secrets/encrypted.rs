@@ -24,7 +24,7 @@ const KEY_HEAD: &str =
 pub(super) struct EncryptedFile {
     directory: PathBuf,
     passphrase: Option<Secret>,
-    /// The entries last read, because deriving the key from a passphrase is slow.
+    /// The entries last read, cached because deriving the key from a passphrase is slow.
     known: Mutex<Option<(ObservedStamp, Arc<SecretEntries>)>>,
 }
 

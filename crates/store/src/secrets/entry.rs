@@ -78,7 +78,7 @@ impl StoredSecret {
 }
 
 fn same_origin(own: &str, asked: &Origin) -> bool {
-    // Two opaque origins are never equal, so a text that is not an origin matches nothing.
+    // Two opaque origins are never equal, so a string that is not an origin matches nothing.
     Url::parse(own).is_ok_and(|own| own.origin() == *asked)
 }
 
@@ -87,7 +87,7 @@ pub(super) fn render(entries: &SecretEntries) -> Vec<u8> {
     serde_json::to_vec(&All { version: VERSION, secrets: entries }).expect("texts are JSON")
 }
 
-/// Parses all secrets; `None` if the text does not have the expected form.
+/// Parses all secrets; `None` if the content does not have the expected form.
 pub(super) fn parse(text: &[u8]) -> Option<SecretEntries> {
     let all: All<BTreeMap<String, StoredSecret>> = serde_json::from_slice(text).ok()?;
     if all.version != VERSION {

@@ -86,7 +86,7 @@ pub(super) fn get(name: &SecretName) -> Result<Option<StoredSecret>, SecretError
 }
 
 fn listed(names: &BTreeSet<String>) -> String {
-    serde_json::to_string(names).expect("texts are JSON")
+    serde_json::to_string(names).expect("strings are valid JSON")
 }
 
 fn entry(user: &str) -> Result<Entry, SecretError> {

@@ -42,7 +42,7 @@ enum Keeper {
 /// A secret in a listing, without its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretEntry {
-    /// Its name; if it is only in the environment, as spelled there.
+    /// Its name. A secret that is only in the environment has the name used there.
     pub name: SecretName,
     pub from: SecretsBackend,
     /// Whether the environment overrides a stored secret.
@@ -98,7 +98,7 @@ pub enum SecretError {
     NeedsPassphrase { path: PathBuf },
     #[error("`{}` is not the passphrase of `{}`", environment::PASSPHRASE, path.display())]
     WrongPassphrase { path: PathBuf },
-    /// The secrets are not what was written.
+    /// The encrypted file is corrupted.
     #[error(
         "`{}` is damaged: restore a backup, or remove it and set the secrets again",
         path.display()

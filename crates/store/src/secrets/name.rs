@@ -8,8 +8,8 @@ use crate::limits;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct SecretName(String);
 
-/// A text that is not a valid name of a secret. The text is not included, because it may be the
-/// secret itself.
+/// A string that is not a valid name of a secret. It is not included, because it may be the secret
+/// itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this is not a valid secret name: use letters, digits, `_`, `-` and `.`, a letter or `_` \
@@ -35,7 +35,7 @@ impl SecretName {
         &self.0
     }
 
-    /// The name as spelled in the environment, where case, `-` and `.` are lost.
+    /// The name as written in the environment, where case, `-` and `.` are lost.
     pub(crate) fn in_environment(&self) -> String {
         self.0.to_ascii_uppercase().replace(['-', '.'], "_")
     }

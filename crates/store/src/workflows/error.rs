@@ -1,4 +1,4 @@
-//! Errors of changing workflows, as data.
+//! Errors from changing workflows.
 
 use std::path::PathBuf;
 
@@ -17,15 +17,15 @@ pub enum WorkflowError {
     /// The workflow exists, and the caller did not allow replacing it.
     #[error("workflow `{id}` already exists")]
     Exists { id: WorkflowId, version: Digest, path: PathBuf },
-    /// It is not the version that the caller has seen; nothing is `found` when nothing is there.
+    /// The current version is not the one the caller has seen; `found` is `None` if there is none.
     #[error("workflow `{id}` is not the expected version")]
     Conflict { id: WorkflowId, expected: Digest, found: Option<Digest> },
-    /// The name of the file that the id would have is in use by something else.
+    /// The file name for this id is taken by something other than the workflow's file.
     #[error("cannot write workflow `{id}`: `{}` is not its file", path.display())]
     Taken { id: WorkflowId, path: PathBuf },
     #[error("the text has the id `{found}`, not `{id}`")]
     OtherId { id: WorkflowId, found: String },
-    /// The id cannot be changed without changing other parts of the text.
+    /// The id cannot be changed without changing other parts of the source.
     #[error("cannot change only the id of workflow `{id}`: edit the file")]
     NoHold { id: WorkflowId },
     /// The workflow would not be valid with the new id.
@@ -34,7 +34,7 @@ pub enum WorkflowError {
     /// The workflow has no version with this hash.
     #[error("workflow `{id}` has no version `{version}`")]
     NoVersion { id: WorkflowId, version: Digest },
-    /// A stored text no longer matches its hash.
+    /// A stored source no longer matches its hash.
     #[error("`{}` is damaged: its content does not match the hash in its name", path.display())]
     Damaged { path: PathBuf },
     /// A file could not be read or written.

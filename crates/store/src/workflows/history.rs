@@ -1,8 +1,8 @@
-//! The history of workflows: every text that was written or replaced, stored under its hash, and a
-//! log of changes for each id.
+//! The history of workflows: every source that was written or replaced, stored under its hash, and
+//! a log of changes for each id.
 //!
 //! The history is part of the user's data, separate from the workflows, and each workflow directory
-//! has its own. Texts and log lines are only ever added, so that every earlier version can be
+//! has its own. Sources and log lines are only ever added, so that every earlier version can be
 //! restored.
 
 use std::fs::{self, File, OpenOptions};
@@ -26,7 +26,7 @@ pub struct WorkflowHistory {
     directory: PathBuf,
 }
 
-/// A version of a workflow, and how it came about.
+/// A version of a workflow, and how it was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredVersion {
     pub version: Digest,
@@ -43,7 +43,7 @@ pub struct StoredVersion {
 /// Every version of a workflow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionList {
-    /// The versions, newest first. A text that was restored is listed again.
+    /// The versions, newest first. A restored version is listed again.
     pub items: Vec<StoredVersion>,
     /// When the workflow was deleted, if it is deleted.
     pub deleted_ms: Option<u64>,
@@ -64,8 +64,8 @@ impl WorkflowHistory {
         WorkflowHistory { data: locations.data.join("history"), directory }
     }
 
-    /// Every version of a workflow. `current` is the current text of its file, if there is one; it
-    /// may not be among the recorded versions.
+    /// Every version of a workflow. `current` is the current content of its file, if there is one;
+    /// it may not be among the recorded versions.
     pub fn versions(
         &self,
         id: &WorkflowId,
@@ -91,15 +91,15 @@ impl WorkflowHistory {
         Ok(StoredText { bytes, format })
     }
 
-    /// Whether a text is stored.
+    /// Whether a source is stored.
     pub(super) fn has(&self, version: Digest) -> bool {
         fs::symlink_metadata(self.text_path(version)).is_ok()
     }
 
-    /// Stores a text. It is on disk when this returns.
+    /// Stores a source. It is on disk when this returns.
     pub(super) fn keep(&self, bytes: &[u8]) -> Result<Digest, FileError> {
         let version = Digest::of(bytes);
-        // A text gets its name only once all of it is on disk.
+        // A source gets its name only once all of it is on disk.
         if self.has(version) {
             return Ok(version);
         }
@@ -120,7 +120,7 @@ impl WorkflowHistory {
     }
 
     /// Copies the history of one id to another and adds a change. The target's own history is kept.
-    /// The source keeps its history until [`WorkflowHistory::forget`] is called. The caller holds
+    /// The first id keeps its history until [`WorkflowHistory::forget`] is called. The caller holds
     /// the directory's lock.
     pub(super) fn carry(
         &self,
@@ -164,7 +164,7 @@ impl WorkflowHistory {
     }
 }
 
-/// Combines the changes in a log with the current text of the file.
+/// Combines the changes in a log with the current content of the file.
 fn versions(entries: &[LogEntry], current: Option<TextRef>) -> VersionList {
     let mut items: Vec<StoredVersion> = Vec::new();
     let push = |items: &mut Vec<StoredVersion>, text: TextRef, entry: Option<&LogEntry>| {

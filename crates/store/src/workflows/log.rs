@@ -24,7 +24,7 @@ serialized_enum! {
     }
 }
 
-/// A text by hash, with its format.
+/// A source by its hash, with its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextRef {
     pub(super) version: Digest,
@@ -35,9 +35,9 @@ pub(super) struct TextRef {
 pub(super) struct LogEntry {
     pub(super) at_ms: u64,
     pub(super) operation: ChangeKind,
-    /// The text after the change; `None` after a deletion.
+    /// The source after the change; `None` after a deletion.
     pub(super) text: Option<TextRef>,
-    /// The text before the change; `None` if there was no workflow.
+    /// The source before the change; `None` if there was no workflow.
     pub(super) previous: Option<TextRef>,
     /// The previous id, if the change is a rename.
     pub(super) renamed_from: Option<String>,

@@ -2,11 +2,11 @@
 //!
 //! Several processes share the directory. To change a file, a process holds the lock, reads the
 //! file and compares versions: if several callers have seen the same version, the first one wins
-//! and the others get an error. Changes made with an editor are detected in the same way. Texts are
-//! never reformatted: they are written exactly as given, and a rename replaces only the id.
+//! and the others get an error. Changes made with an editor are detected in the same way. Sources
+//! are never reformatted: they are written exactly as given, and a rename replaces only the id.
 //!
-//! Before a file is changed, its old and new text are stored in the [`WorkflowHistory`]. An
-//! interruption leaves either the old or the new file, and both texts can be restored.
+//! Before a file is changed, its old and new source are stored in the [`WorkflowHistory`]. An
+//! interruption leaves either the old or the new file, and both sources can be restored.
 
 mod error;
 mod files;
@@ -61,13 +61,13 @@ pub struct WorkflowChange {
     pub at_ms: u64,
 }
 
-/// A text to write.
+/// A source to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkflowDraft<'d> {
     pub bytes: &'d [u8],
-    /// The format of the text, which determines the file extension.
+    /// The format of the source, which determines the file extension.
     pub format: Format,
-    /// The id in the text, as the caller's parser found it. The text is not parsed again for
+    /// The id in the source, as determined by the caller. The source is not parsed again for
     /// writing.
     pub id: Option<&'d str>,
 }
@@ -106,8 +106,8 @@ impl WorkflowStore {
         self.put(id, draft, change, ChangeKind::Save)
     }
 
-    /// Restores an earlier version of a workflow. If the text has another id, it is changed to this
-    /// one.
+    /// Restores an earlier version of a workflow. If the version has another id, it is changed to
+    /// this one.
     pub fn restore(
         &self,
         id: &WorkflowId,
@@ -127,8 +127,8 @@ impl WorkflowStore {
         self.put(id, draft, change, ChangeKind::Restore)
     }
 
-    /// Changes the id of a workflow, in its text and in its file name. At every moment, exactly one
-    /// of the two ids exists. The history moves with it.
+    /// Changes the id of a workflow, in its source and in its file name. At every moment, exactly
+    /// one of the two ids exists. The history moves with it.
     pub fn rename(
         &self,
         from: &WorkflowId,
@@ -171,7 +171,7 @@ impl WorkflowStore {
         Ok(SavedWorkflow { path, version, format, previous: Some(held.text.version) })
     }
 
-    /// Deletes a workflow. Its text can be restored.
+    /// Deletes a workflow. It can be restored.
     pub fn delete(
         &self,
         id: &WorkflowId,
@@ -323,8 +323,8 @@ impl WorkflowStore {
     }
 
     /// Removes files left behind by this change or by an interrupted one. Such a file is in the
-    /// same folder as the remaining file, has the workflow's id and is named after it, and its text
-    /// is in the history. Any other file may be someone's work and is kept.
+    /// same folder as the remaining file, has the workflow's id and is named after it, and its
+    /// content is in the history. Any other file may be someone's work and is kept.
     fn remove_left(
         &self,
         files: &DirectoryFiles,
@@ -355,7 +355,7 @@ impl WorkflowStore {
     }
 }
 
-/// Rejects a text that is too large or has another id.
+/// Rejects a source that is too large or has another id.
 fn check_text(
     id: &WorkflowId,
     draft: WorkflowDraft<'_>,
@@ -371,7 +371,7 @@ fn check_text(
     }
 }
 
-/// The text of a workflow with another id. A valid workflow must stay valid.
+/// The source of a workflow with another id. A valid workflow must stay valid.
 fn renamed(held: &HeldFile, from: &WorkflowId, to: &WorkflowId) -> Result<Vec<u8>, WorkflowError> {
     let before = Document::read(&held.bytes, Some(held.text.format), WORLD);
     let bytes = before.with_id(to).ok_or_else(|| WorkflowError::NoHold { id: from.clone() })?;
