@@ -51,12 +51,6 @@ pub(crate) struct WorkflowBackend {
     beside_guides: WorkflowServer,
 }
 
-impl std::fmt::Debug for Contracts<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Contracts").field("has_workflows", &self.workflows.is_some()).finish()
-    }
-}
-
 impl<'s> Contracts<'s> {
     /// Serves one contract to every client.
     pub fn guides(guides: &'s dyn Contract) -> Contracts<'s> {

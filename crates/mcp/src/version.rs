@@ -20,10 +20,7 @@ impl Revision {
 
     /// Whether a line may contain an array of messages.
     pub fn has_batches(self) -> bool {
-        match self {
-            Revision::V20241105 | Revision::V20250326 => true,
-            Revision::V20250618 | Revision::V20251125 => false,
-        }
+        self <= Revision::V20250326
     }
 }
 

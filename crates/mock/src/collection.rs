@@ -94,13 +94,15 @@ impl Mock {
         salt: &str,
         examples: Examples,
     ) -> Option<Resource> {
+        use CollectionAction::{Create, List, Read, Update};
         let of = self.collections[subject.collection].clone();
-        [of.read, of.update, of.create, of.list].into_iter().flatten().find_map(|route| {
+        [Read, Update, Create, List].into_iter().find_map(|action| {
+            let route = *of.routes.get(&action)?;
             let command = self.command(route)?;
             let choice = success(&command, None);
             let call = Call { route, values: Vec::new(), command, request: call.request };
             let (made, _) = self.draft(&call, choice, salt, examples).body?;
-            let at = if Some(route) == of.list {
+            let at = if action == List {
                 find_list(&made.value, &of.path)? + "/0"
             } else {
                 find_item(&made.value, subject.parameter.as_deref())?

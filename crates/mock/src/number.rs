@@ -23,8 +23,7 @@ pub(crate) fn integer(constraints: &Constraints<'_>, name: &str, random: &mut Ra
         [constraints.maximum.map(f64::floor), constraints.under.map(|under| under.ceil() - 1.0)];
     let high = high.into_iter().flatten().fold(format_high, f64::min).min(EXACT);
     let step = constraints.multiples.iter().copied().fold(1.0, common_multiple);
-    let (usual_low, usual_high) = usual(name);
-    let (from, to) = window((low, high), (usual_low, usual_high));
+    let (from, to) = window((low, high), usual(name));
     let first = (from / step).ceil();
     let last = (to / step).floor().max(first);
     let picked = (first + (random.fraction() * (last - first + 1.0)).floor()).min(last) * step;

@@ -135,7 +135,7 @@ impl Page {
             vec![Some(Value::from(self.total))]
         } else if name == "count" && value.is_number() {
             vec![Some(Value::from(self.end - self.start))]
-        } else if NEXT_URLS.contains(&&[name][..]) && value.is_string() {
+        } else if NEXT_URLS.contains(name) && value.is_string() {
             match self.next_url(request) {
                 Some(url) => vec![Some(Value::from(url)), Some(Value::Null), None],
                 None => nothing(),

@@ -1,6 +1,8 @@
 //! Determines which paths are collections and which are items, and where ids and lists are located
 //! in responses.
 
+use std::collections::BTreeMap;
+
 use milepost_catalog::command::Method;
 use milepost_catalog::finding::below;
 use milepost_catalog::pagination::names::LISTS;
@@ -23,14 +25,12 @@ pub(crate) struct Collection {
     pub(crate) path: String,
     /// The parameter at the end of an item's path.
     pub(crate) parameter: Option<String>,
-    pub(crate) list: Option<usize>,
-    pub(crate) create: Option<usize>,
-    pub(crate) read: Option<usize>,
-    pub(crate) update: Option<usize>,
+    /// The first route for each action.
+    pub(crate) routes: BTreeMap<CollectionAction, usize>,
 }
 
 /// What an operation does to a collection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CollectionAction {
     List,
     Create,
@@ -64,15 +64,7 @@ pub(crate) fn collections(
     for (index, route) in routes.iter().enumerate() {
         let action = action(route, &found);
         if let Some((collection, action)) = action {
-            let one = &mut found[collection];
-            let place = match action {
-                CollectionAction::List => &mut one.list,
-                CollectionAction::Create => &mut one.create,
-                CollectionAction::Read => &mut one.read,
-                CollectionAction::Update => &mut one.update,
-                CollectionAction::Clear | CollectionAction::Delete => &mut None,
-            };
-            place.get_or_insert(index);
+            found[collection].routes.entry(action).or_insert(index);
         }
         actions.push(action);
     }

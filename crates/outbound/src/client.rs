@@ -215,7 +215,6 @@ impl Client {
             let next = redirect::follow(&request, status, &location, mask);
             let next = next.map_err(|why| {
                 let target = redirect::target(&request.url, &location);
-                let why = RedirectRefusal::Unfollowed(why);
                 (SendFault::RedirectRefused { target, why }, Delivery::Answered)
             })?;
             request = Cow::Owned(next);

@@ -10,7 +10,6 @@ use milepost_model::secret::Mask;
 
 use crate::guard::GuardRefusal;
 use crate::limits;
-use crate::redirect::UnfollowedRedirect;
 use crate::resolver::NoAddress;
 
 /// A request that failed without a response.
@@ -156,8 +155,12 @@ pub enum AnswerPart {
 /// Why a redirect was not followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectRefusal {
-    #[error("{0}")]
-    Unfollowed(UnfollowedRedirect),
+    #[error("its target is not a URL")]
+    NoUrl,
+    #[error("it leads from https to http")]
+    Downgrade,
+    #[error("it would send a secret to another origin")]
+    CarriesSecret,
     #[error("{0}")]
     Refused(GuardRefusal),
 }

@@ -31,7 +31,6 @@ pub use fault::{AnswerPart, Delivery, InvalidRequest, RedirectRefusal, SendError
 pub use guard::{GuardRefusal, Policy};
 pub use outgoing::{Credentials, Outgoing, masked, masked_url};
 pub use permit::RequestPermit;
-pub use redirect::UnfollowedRedirect;
 pub use resolver::{Addresses, DnsLookup, SystemLookup};
 pub use retry::CallRetry;
 pub use secrets::{SecretSource, SecretSourceError};

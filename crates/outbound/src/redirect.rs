@@ -6,18 +6,8 @@ use milepost_catalog::text::WordList;
 use milepost_model::secret::Mask;
 use url::Url;
 
+use crate::fault::RedirectRefusal;
 use crate::outgoing::Outgoing;
-
-/// Why a redirect is not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UnfollowedRedirect {
-    #[error("its target is not a URL")]
-    NoUrl,
-    #[error("it leads from https to http")]
-    Downgrade,
-    #[error("it would send a secret to another origin")]
-    CarriesSecret,
-}
 
 /// Whether this status is a redirect.
 pub(crate) fn is_redirect(status: u16) -> bool {
@@ -30,10 +20,10 @@ pub(crate) fn follow(
     status: u16,
     location: &str,
     mask: &Mask,
-) -> Result<Outgoing, UnfollowedRedirect> {
-    let url = request.url.join(location).map_err(|_| UnfollowedRedirect::NoUrl)?;
+) -> Result<Outgoing, RedirectRefusal> {
+    let url = request.url.join(location).map_err(|_| RedirectRefusal::NoUrl)?;
     if request.url.scheme() == "https" && url.scheme() == "http" {
-        return Err(UnfollowedRedirect::Downgrade);
+        return Err(RedirectRefusal::Downgrade);
     }
     let mut next = Outgoing { url, ..request.clone() };
     next.url.set_fragment(None);
@@ -46,7 +36,7 @@ pub(crate) fn follow(
         next.headers.retain(|(name, _)| may_cross(name));
         let in_headers = || next.headers.iter().any(|(_, value)| mask.finds(value));
         if mask.finds(next.url.as_str()) || in_headers() || mask.finds_bytes(&next.body) {
-            return Err(UnfollowedRedirect::CarriesSecret);
+            return Err(RedirectRefusal::CarriesSecret);
         }
     }
     Ok(next)
@@ -100,7 +90,7 @@ mod tests {
         .header("Authorization", "Bearer user-typed")
     }
 
-    fn go(method: &str, status: u16, location: &str) -> Result<Outgoing, UnfollowedRedirect> {
+    fn go(method: &str, status: u16, location: &str) -> Result<Outgoing, RedirectRefusal> {
         follow(&request(method, "https://a.test/x/y"), status, location, &Mask::new())
     }
 
@@ -141,8 +131,8 @@ mod tests {
 
     #[test]
     fn https_never_becomes_http() {
-        assert_eq!(go("GET", 302, "http://a.test/"), Err(UnfollowedRedirect::Downgrade));
-        assert_eq!(go("GET", 302, "https://[::g]/"), Err(UnfollowedRedirect::NoUrl));
+        assert_eq!(go("GET", 302, "http://a.test/"), Err(RedirectRefusal::Downgrade));
+        assert_eq!(go("GET", 302, "https://[::g]/"), Err(RedirectRefusal::NoUrl));
     }
 
     #[test]
@@ -165,10 +155,10 @@ mod tests {
         let go = |status, location| follow(&from, status, location, &mask);
         assert!(go(302, "/z?key=s3cr%2Fet").is_ok());
         for location in ["https://b.test/?key=s3cr%2Fet", "https://b.test/s3cr/et/z"] {
-            assert_eq!(go(302, location), Err(UnfollowedRedirect::CarriesSecret), "{location}");
+            assert_eq!(go(302, location), Err(RedirectRefusal::CarriesSecret), "{location}");
         }
         let body = Outgoing { body: Bytes::from_static(b"{\"k\":\"s3cr\\/et\"}"), ..from };
         let crossed = follow(&body, 307, "https://b.test/", &mask);
-        assert_eq!(crossed, Err(UnfollowedRedirect::CarriesSecret));
+        assert_eq!(crossed, Err(RedirectRefusal::CarriesSecret));
     }
 }

@@ -122,9 +122,10 @@ fn arguments(command: &ApiCommand) -> Vec<Argument<'_>> {
     found
 }
 
-/// A field of a response, identified by the names on its path.
+/// A field of a response.
 struct Field {
-    words: Vec<String>,
+    /// The names on the way to it, each after a dot.
+    path: String,
     pointer: String,
     /// The possible types; empty if any type is allowed.
     types: Vec<String>,
@@ -134,6 +135,14 @@ struct Field {
 impl Field {
     fn is(&self, wanted: &[&str]) -> bool {
         self.types.is_empty() || self.types.iter().any(|name| wanted.contains(&name.as_str()))
+    }
+
+    fn is_named(&self, word: &str) -> bool {
+        self.path.rsplit('.').next() == Some(word)
+    }
+
+    fn is_at(&self, path: &str) -> bool {
+        self.path.strip_prefix('.') == Some(path)
     }
 
     fn is_list(&self) -> bool {
@@ -155,8 +164,8 @@ fn fields(command: &ApiCommand) -> Vec<Field> {
         return Vec::new();
     };
     let mut found = Vec::new();
-    let mut open = VecDeque::from([(&content.schema, Vec::new(), String::new())]);
-    while let Some((schema, words, pointer)) = open.pop_front() {
+    let mut open = VecDeque::from([(&content.schema, String::new(), String::new())]);
+    while let Some((schema, path, pointer)) = open.pop_front() {
         if found.len() >= limits::PAGE_FIELDS {
             break;
         }
@@ -165,14 +174,14 @@ fn fields(command: &ApiCommand) -> Vec<Field> {
         found.push(Field {
             types: types.iter().map(|&name| name.to_owned()).collect(),
             is_uri: format.is_some_and(|format| format.starts_with("uri")),
-            words: words.clone(),
+            path: path.clone(),
             pointer: pointer.clone(),
         });
-        if words.len() < limits::PAGE_FIELD_DEPTH && !types.contains(&"array") {
+        let depth = pointer.matches('/').count();
+        if depth < limits::PAGE_FIELD_DEPTH && !types.contains(&"array") {
             for (name, schema) in schema::properties(schema, &command.defs) {
-                let mut words = words.clone();
-                words.push(bare_word(name));
-                open.push_back((schema, words, below(&pointer, name)));
+                let path = format!("{path}.{}", bare_word(name));
+                open.push_back((schema, path, below(&pointer, name)));
             }
         }
     }
@@ -180,16 +189,12 @@ fn fields(command: &ApiCommand) -> Vec<Field> {
 }
 
 fn best(fields: &[Field], words: WordList) -> Option<&Field> {
-    let named =
-        |word: &str| fields.iter().find(|field| field.words.last().is_some_and(|w| w == word));
-    words.iter().find_map(named)
+    words.iter().find_map(|word| fields.iter().find(|field| field.is_named(word)))
 }
 
 fn next_cursor(fields: &[Field], cursor: &Argument<'_>) -> Option<String> {
     let plain = |field: &&Field| field.is_plain() && !field.is_uri;
-    let named = |word: &str| {
-        fields.iter().filter(plain).find(|field| field.words.last().is_some_and(|w| w == word))
-    };
+    let named = |word: &str| fields.iter().filter(plain).find(|field| field.is_named(word));
     // A numeric page parameter is counted up unless the response names the next page.
     let numbered = cursor.is_integer() && !cursor.types().is_empty();
     let words = if numbered { WordList("nextpage nextoffset") } else { NEXT_CURSORS };
@@ -199,17 +204,15 @@ fn next_cursor(fields: &[Field], cursor: &Argument<'_>) -> Option<String> {
     if numbered || cursor.word == "page" {
         return None;
     }
-    let on_path = |path: &&&[&str]| fields.iter().filter(plain).find(|field| field.words == **path);
-    let special = NEXT_CURSOR_PATHS.iter().find_map(|path| on_path(&path));
+    let on_path = |path: &str| fields.iter().filter(plain).find(|field| field.is_at(path));
+    let special = NEXT_CURSOR_PATHS.iter().find_map(on_path);
     // As a last resort, a field with the same name as the parameter is the next cursor.
-    let same = || fields.iter().filter(plain).find(|field| field.words == [cursor.word.as_str()]);
-    special.or_else(same).map(|field| field.pointer.clone())
+    special.or_else(|| on_path(&cursor.word)).map(|field| field.pointer.clone())
 }
 
 fn next_url(fields: &[Field]) -> Option<String> {
-    let ends = |field: &&Field, path: &&[&str]| field.is(&["string"]) && field.words == **path;
-    let found = |path: &&[&str]| fields.iter().find(|field| ends(field, path));
-    NEXT_URLS.iter().find_map(found).map(|field| field.pointer.clone())
+    let text_at = |path| fields.iter().find(|field| field.is(&["string"]) && field.is_at(path));
+    NEXT_URLS.iter().find_map(text_at).map(|field| field.pointer.clone())
 }
 
 /// JSON pointer of the list in a response: the response itself, a field with a typical name, the

@@ -16,39 +16,16 @@ pub const NEXT_CURSORS: WordList = WordList(
      lastid",
 );
 /// Paths of fields that hold the next cursor, where the field name alone is not conclusive.
-pub const NEXT_CURSOR_PATHS: &[&[&str]] = &[
-    &["metadata", "continue"],
-    &["paging", "next", "after"],
-    &["paging", "cursors", "after"],
-    &["cursors", "after"],
-    &["cursor", "next"],
-    &["cursor", "after"],
-    &["pagination", "next"],
-    &["meta", "after"],
-    &["meta", "next"],
-    &["next"],
-];
+pub const NEXT_CURSOR_PATHS: WordList = WordList(
+    "metadata.continue paging.next.after paging.cursors.after cursors.after cursor.next \
+     cursor.after pagination.next meta.after meta.next next",
+);
 /// Paths of fields that hold the URL of the next page.
-pub const NEXT_URLS: &[&[&str]] = &[
-    &["odatanextlink"],
-    &["nextlink"],
-    &["nexturl"],
-    &["nextpageurl"],
-    &["nextpageuri"],
-    &["nexthref"],
-    &["nextrecordsurl"],
-    &["links", "next", "href"],
-    &["links", "next"],
-    &["link", "next"],
-    &["paging", "next"],
-    &["pagination", "next"],
-    &["pagination", "nexturl"],
-    &["pagination", "nextlink"],
-    &["meta", "next"],
-    &["meta", "nexturl"],
-    &["next", "href"],
-    &["next"],
-];
+pub const NEXT_URLS: WordList = WordList(
+    "odatanextlink nextlink nexturl nextpageurl nextpageuri nexthref nextrecordsurl \
+     links.next.href links.next link.next paging.next pagination.next pagination.nexturl \
+     pagination.nextlink meta.next meta.nexturl next.href next",
+);
 /// Parameters that take a value from the last item.
 pub const LAST_ITEMS: WordList = WordList("startingafter");
 /// Fields that report whether there are more items.

@@ -177,9 +177,7 @@ impl<'d> Inference<'d> {
 
     /// Finds a list that links to the parameter.
     fn by_link(&mut self, parameter: &Parameter<'_, 'd>) -> Option<Key> {
-        let linked = self.links.get(&(parameter.row, parameter.name.to_owned()))?;
-        let linked: Vec<(usize, String)> =
-            linked.iter().map(|linked| (linked.source, linked.key.clone())).collect();
+        let linked = self.links.get(&(parameter.row, parameter.name.to_owned()))?.clone();
         linked.into_iter().find_map(|(source, key)| {
             let row = &self.rows[source];
             if row.method != Method::Get || row.deprecated {
@@ -231,11 +229,9 @@ impl<'d> Inference<'d> {
         let route = &self.routes[parameter.row];
         let things = things_of(route.word(at), &list);
         let directly = matches!(route.parts[at - 1], PathPart::Word(_));
-        let links = self.links.get(&(parameter.row, parameter.name.to_owned()));
-        let keys: Vec<String> =
-            links.into_iter().flatten().map(|linked| linked.key.clone()).collect();
+        let links = self.links.get(&(parameter.row, parameter.name.to_owned())).cloned();
         let search = self.search(&list, parameter);
-        let linked = keys.iter().find_map(|key| search.linked(key));
+        let linked = links.iter().flatten().find_map(|(_, key)| search.linked(key));
         let choice = linked.or_else(|| self.search(&list, parameter).field(&things))?;
         // The user being added is not in the list yet.
         let adds = self.is_put(parameter, at) && choice.pointer == "/login";

@@ -10,17 +10,9 @@ use crate::table::Row;
 /// The prefix of an expression for a value in a response body.
 const FROM_BODY: &str = "$response.body#/";
 
-/// A response value that supplies a parameter.
-#[derive(Debug)]
-pub(super) struct Linked {
-    /// The row of the operation that returns the value.
-    pub(super) source: usize,
-    /// The last key on the path to the value.
-    pub(super) key: String,
-}
-
-/// The values that supply each parameter, by row and parameter name.
-pub(super) type Links = HashMap<(usize, String), Vec<Linked>>;
+/// The values that supply each parameter, by row and parameter name: the row of the operation that
+/// returns the value, and the last key on the path to it.
+pub(super) type Links = HashMap<(usize, String), Vec<(usize, String)>>;
 
 /// Collects all links of the document.
 pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<ApiOperation<'_>>]) -> Links {
@@ -45,7 +37,7 @@ pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<ApiOperation<'
                 for (parameter, value) in &link.parameters {
                     if let Some(key) = last_key(value) {
                         let found = links.entry((*target, bare(parameter).to_owned())).or_default();
-                        found.push(Linked { source, key });
+                        found.push((source, key));
                     }
                 }
             }

@@ -2,85 +2,42 @@
 //! included only if people write it and documents do not, or vice versa.
 
 use super::intent::Intent;
+use crate::text::WordList;
 
 /// Verbs grouped by intent. The first verb of a query decides; within a group, each verb matches
 /// all others.
-pub(super) const VERBS: &[(Intent, &[&str])] = &[
-    (Intent::Create, &["create", "add", "new", "make", "open", "post", "insert", "register"]),
-    (Intent::List, &["list", "enumerate", "browse", "ls", "index"]),
-    (
-        Intent::Get,
-        &[
-            "get", "fetch", "read", "show", "retrieve", "describe", "view", "see", "display",
-            "inspect",
-        ],
-    ),
-    (
-        Intent::Update,
-        &[
-            "update", "edit", "change", "modify", "patch", "set", "replace", "alter", "adjust",
-            "put",
-        ],
-    ),
-    (Intent::Delete, &["delete", "remove", "destroy", "drop", "erase", "unset"]),
-    (Intent::Search, &["search", "find", "lookup", "query"]),
+pub(super) const VERBS: &[(Intent, WordList)] = &[
+    (Intent::Create, WordList("create add new make open post insert register")),
+    (Intent::List, WordList("list enumerate browse ls index")),
+    (Intent::Get, WordList("get fetch read show retrieve describe view see display inspect")),
+    (Intent::Update, WordList("update edit change modify patch set replace alter adjust put")),
+    (Intent::Delete, WordList("delete remove destroy drop erase unset")),
+    (Intent::Search, WordList("search find lookup query")),
 ];
 
 /// The intent of a verb.
 pub(super) fn intent(verb: &str) -> Option<Intent> {
-    VERBS.iter().find(|(_, verbs)| verbs.contains(&verb)).map(|(intent, _)| *intent)
+    VERBS.iter().find(|(_, verbs)| verbs.contains(verb)).map(|(intent, _)| *intent)
 }
 
 /// The verbs with this intent.
-pub(super) fn verbs(intent: Intent) -> &'static [&'static str] {
-    VERBS.iter().find(|(asked, _)| *asked == intent).map_or(&[], |(_, verbs)| verbs)
+pub(super) fn verbs(intent: Intent) -> WordList {
+    let found = VERBS.iter().find(|(asked, _)| *asked == intent);
+    found.map_or(WordList(""), |(_, verbs)| *verbs)
 }
 
-/// Groups of words that are treated as the same, in the singular.
-const SAME: &[&[&str]] = &[
-    &["repo", "repository", "repositorie"],
-    &["org", "organization", "organisation"],
-    &["env", "environment"],
-    &["config", "configuration", "cfg", "conf"],
-    &["db", "database"],
-    &["msg", "message"],
-    &["app", "application"],
-    &["hook", "webhook"],
-    &["ns", "namespace"],
-    &["id", "identifier"],
-    &["img", "image"],
-    &["doc", "document"],
-    &["param", "parameter"],
-    &["attr", "attribute"],
-    &["var", "variable"],
-    &["info", "information"],
-    &["stat", "statistic"],
-    &["acct", "account"],
-    &["txn", "transaction"],
-    &["promo", "promotion"],
-    &["perm", "permission"],
-    &["auth", "authentication", "authorization"],
-    &["admin", "administrator"],
-    &["person", "people"],
-    &["picture", "photo"],
-    &["folder", "directory", "dir"],
-    &["k8s", "kubernetes"],
-    &["svc", "service"],
-    &["po", "pod"],
-    &["sts", "statefulset"],
-    &["ds", "daemonset"],
-    &["rs", "replicaset"],
-    &["cm", "configmap"],
-    &["pv", "persistentvolume"],
-    &["pvc", "persistentvolumeclaim"],
-    &["hpa", "horizontalpodautoscaler"],
-    &["pdb", "poddisruptionbudget"],
-    &["crd", "customresourcedefinition"],
-    &["csr", "certificatesigningrequest"],
-    &["netpol", "networkpolicy"],
-    &["ing", "ingress"],
-    &["cj", "cronjob"],
-];
+/// Groups of words in the singular, joined by `=`, that are treated as the same.
+const SAME: WordList = WordList(
+    "repo=repository=repositorie org=organization=organisation env=environment \
+     config=configuration=cfg=conf db=database msg=message app=application hook=webhook \
+     ns=namespace id=identifier img=image doc=document param=parameter attr=attribute \
+     var=variable info=information stat=statistic acct=account txn=transaction promo=promotion \
+     perm=permission auth=authentication=authorization admin=administrator person=people \
+     picture=photo folder=directory=dir k8s=kubernetes svc=service po=pod sts=statefulset \
+     ds=daemonset rs=replicaset cm=configmap pv=persistentvolume pvc=persistentvolumeclaim \
+     hpa=horizontalpodautoscaler pdb=poddisruptionbudget crd=customresourcedefinition \
+     csr=certificatesigningrequest netpol=networkpolicy ing=ingress cj=cronjob",
+);
 
 /// A word, a term that documents may use for it (but not vice versa), and the confidence.
 const NEAR: &[(&str, &str, f32)] = &[
@@ -126,8 +83,8 @@ const NEAR: &[(&str, &str, f32)] = &[
 
 /// Calls `each` with every term that documents may use for a singular word, and its confidence.
 pub(super) fn of(word: &str, mut each: impl FnMut(&'static str, f32)) {
-    for group in SAME.iter().filter(|group| group.contains(&word)) {
-        group.iter().filter(|other| **other != word).for_each(|other| each(other, 0.95));
+    for group in SAME.iter().filter(|group| group.split('=').any(|other| other == word)) {
+        group.split('=').filter(|other| *other != word).for_each(|other| each(other, 0.95));
     }
     let from = NEAR.partition_point(|(said, ..)| *said < word);
     for (_, meant, sure) in NEAR[from..].iter().take_while(|(said, ..)| *said == word) {
@@ -175,11 +132,10 @@ mod tests {
     #[test]
     fn tables_are_in_order() {
         assert!(NEAR.is_sorted_by(|a, b| (a.0, a.1) < (b.0, b.1)));
-        let mut verbs: Vec<&str> =
-            VERBS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        let mut verbs: Vec<&str> = VERBS.iter().flat_map(|(_, verbs)| verbs.iter()).collect();
         verbs.sort_unstable();
         assert!(verbs.is_sorted_by(|a, b| a < b), "a verb asks for one thing");
-        assert!(SAME.iter().all(|group| group.len() > 1));
+        assert!(SAME.iter().all(|group| group.contains('=')));
     }
 
     #[test]

@@ -73,9 +73,8 @@ pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
         let head = line_start(text, parent_key.at.range().start);
         return Ok(vec![without_lines(text, head..lines.end)]);
     }
-    let colon =
-        parent_key.at.range().end + text[parent_key.at.range().end..].find(':').unwrap_or(0) + 1;
-    Ok(vec![TextEdit::insert(colon, " {}"), without_lines(text, lines)])
+    let value = after_colon(text, parent_key);
+    Ok(vec![TextEdit::insert(value, " {}"), without_lines(text, lines)])
 }
 
 fn parse(text: &str) -> Result<SyntaxNode, EditFault> {
@@ -110,25 +109,23 @@ fn into_empty(
     entry: &Map<String, Value>,
 ) -> Edits {
     if !matches!(parent.kind, SyntaxKind::Null | SyntaxKind::Map(_)) {
-        return Err(EditFault::new(
-            parent.at.range().start,
-            format!("`{}` must be a map", slot.parent),
-        ));
+        let message = format!("`{}` must be a map", slot.parent);
+        return Err(EditFault::new(parent.at.range().start, message));
     }
     let indent = format!("{}{STEP}", indentation(text, key.at.range().start));
     let lines = block(slot, entry, &indent, STEP);
     let at = next_line(text, key.at.range().end);
-    let colon =
-        key.at.range().end + text[key.at.range().end..].find(':').map_or(0, |colon| colon + 1);
     // Remove the value but keep a comment after it.
-    let (from, to) = (colon, parent.at.range().end);
-    let spelled = to > from && to <= at && parent.at.start < parent.at.end;
-    let mut edits = Vec::new();
-    if spelled {
-        edits.push(TextEdit::remove(from, to));
-    }
-    edits.push(below(text, at, &lines));
-    Ok(edits)
+    let (from, to) = (after_colon(text, key), parent.at.range().end);
+    let is_spelled = to > from && to <= at && parent.at.start < parent.at.end;
+    let spelled = is_spelled.then(|| TextEdit::remove(from, to));
+    Ok(spelled.into_iter().chain([below(text, at, &lines)]).collect())
+}
+
+/// Where the value of a key begins.
+fn after_colon(text: &str, key: &SyntaxKey) -> usize {
+    let end = key.at.range().end;
+    end + text[end..].find(':').map_or(0, |colon| colon + 1)
 }
 
 fn refuse_braces(text: &str, node: &SyntaxNode) -> Result<(), EditFault> {
@@ -139,13 +136,11 @@ fn refuse_braces(text: &str, node: &SyntaxNode) -> Result<(), EditFault> {
 }
 
 fn own_line(text: &str, key: &SyntaxKey) -> Result<(), EditFault> {
-    match is_first_in_line(text, key.at.range().start) {
-        true => Ok(()),
-        false => Err(EditFault::new(
-            key.at.range().start,
-            format!("`{}` is not on a line of its own", key.name),
-        )),
+    if is_first_in_line(text, key.at.range().start) {
+        return Ok(());
     }
+    let message = format!("`{}` is not on a line of its own", key.name);
+    Err(EditFault::new(key.at.range().start, message))
 }
 
 /// The indentation of the map under a key.

@@ -23,7 +23,7 @@ use super::probe::HEALTH;
 use crate::rpc_error::{RpcError, SERVER_ERROR};
 
 /// What a client has to present.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum HttpAccess {
     /// Nothing, which is only for tests of the protocol.
     Anybody,
@@ -57,7 +57,7 @@ pub enum AllowListError {
 }
 
 /// Who may send requests, and from where.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Guard {
     pub(super) access: HttpAccess,
     hosts: Vec<HostPort>,
@@ -74,13 +74,8 @@ struct HostPort {
     port: Option<u16>,
 }
 
-/// The origin of a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Origin {
-    scheme: String,
-    host: String,
-    port: u16,
-}
+/// The origin of a page: its scheme, and its host with the port.
+type Origin = (String, HostPort);
 
 /// Why a request is not admitted.
 #[derive(Debug, thiserror::Error)]
@@ -113,11 +108,9 @@ impl Guard {
         if !ip.is_unspecified() {
             hosts.push(ip.to_string());
         }
-        let origins = hosts.iter().map(|host| Origin {
-            scheme: "http".to_owned(),
-            host: host.clone(),
-            port: address.port(),
-        });
+        let port = Some(address.port());
+        let origins = hosts.iter().map(|host| HostPort { host: host.clone(), port });
+        let origins = origins.map(|place| ("http".to_owned(), place));
         Guard {
             access,
             origins: origins.collect(),
@@ -138,7 +131,7 @@ impl Guard {
     /// Admits requests from pages of this origin.
     pub fn allow_origin(&mut self, origin: &str) -> Result<(), AllowListError> {
         let place =
-            Origin::parse(origin).ok_or_else(|| AllowListError::Origin(origin.to_owned()))?;
+            parse_origin(origin).ok_or_else(|| AllowListError::Origin(origin.to_owned()))?;
         self.origins.push(place);
         Ok(())
     }
@@ -210,7 +203,7 @@ impl Guard {
     }
 
     fn is_allowed(&self, origin: &HeaderValue) -> bool {
-        let origin = origin.to_str().ok().and_then(Origin::parse);
+        let origin = origin.to_str().ok().and_then(parse_origin);
         origin.is_some_and(|origin| self.origins.contains(&origin))
     }
 }
@@ -260,18 +253,16 @@ fn number(text: &str) -> Option<u16> {
     text.chars().all(|c| c.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-impl Origin {
-    fn parse(text: &str) -> Option<Origin> {
-        let (scheme, rest) = text.split_once("://")?;
-        let place = HostPort::parse(rest)?;
-        let scheme = scheme.to_ascii_lowercase();
-        let usual = match scheme.as_str() {
-            "http" => 80,
-            "https" => 443,
-            _ => return None,
-        };
-        Some(Origin { scheme, host: place.host, port: place.port.unwrap_or(usual) })
-    }
+fn parse_origin(text: &str) -> Option<Origin> {
+    let (scheme, rest) = text.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let usual = match scheme.as_str() {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    let HostPort { host, port } = HostPort::parse(rest)?;
+    Some((scheme, HostPort { host, port: port.or(Some(usual)) }))
 }
 
 fn is_metadata(path: &str) -> bool {

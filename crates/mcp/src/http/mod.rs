@@ -45,7 +45,7 @@ use probe::Probe;
 pub const PATH: &str = "/mcp";
 
 /// The settings of an HTTP server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpSettings {
     /// Who may send requests.
     pub guard: Guard,

@@ -55,7 +55,6 @@ pub enum OAuthError {
 }
 
 /// A resource that accepts the tokens of one issuer.
-#[derive(Debug)]
 pub struct ResourceServer {
     issuer: String,
     issuer_url: Url,
@@ -63,7 +62,8 @@ pub struct ResourceServer {
     /// The resource as tokens and metadata name it.
     audience: String,
     source: KeySource,
-    client: Sender,
+    /// Sends no credentials.
+    client: Client,
     kept: Mutex<CachedKeys>,
 }
 
@@ -72,15 +72,6 @@ struct CachedKeys {
     keys: Option<Arc<Keys>>,
     /// When the keys were fetched, or when refreshing them last failed.
     asked: Option<Instant>,
-}
-
-/// The HTTP client, which sends no credentials.
-struct Sender(Client);
-
-impl std::fmt::Debug for Sender {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Sender")
-    }
 }
 
 impl ResourceServer {
@@ -110,7 +101,7 @@ impl ResourceServer {
             audience: resource.to_owned(),
             resource: parsed,
             source,
-            client: Sender(Client::new(policy)),
+            client: Client::new(policy),
             kept: Mutex::new(kept),
         })
     }
@@ -213,7 +204,7 @@ impl ResourceServer {
             ..SendOptions::default()
         };
         let request = Outgoing::get(url).header("accept", "application/json");
-        let answer = self.client.0.send(&request, &sending).await;
+        let answer = self.client.send(&request, &sending).await;
         let answer = answer.map_err(|error| OAuthError::Fetch(Box::new(error)))?;
         match answer.status {
             200 => Ok(answer.body.to_vec()),

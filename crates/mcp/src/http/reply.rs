@@ -158,7 +158,7 @@ pub(super) fn as_event(mut response: Response) -> Response {
 /// The answers to several requests, as events of one stream.
 pub(super) fn together(answers: Vec<Response>) -> Response {
     let events = stream::select_all(answers.into_iter().map(|answer| {
-        let whole = !is_events(&answer);
+        let whole = !of_type(&answer, EVENTS);
         let chunks = answer.into_body().into_data_stream();
         // An answer that is not an event stream becomes one event; it arrives in one piece.
         Box::pin(chunks.map(move |chunk| match chunk {
@@ -171,10 +171,6 @@ pub(super) fn together(answers: Vec<Response>) -> Response {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
-}
-
-fn is_events(response: &Response) -> bool {
-    of_type(response, EVENTS)
 }
 
 fn of_type(response: &Response, name: &str) -> bool {
@@ -190,7 +186,7 @@ pub(super) fn ending() -> RpcError {
 
 /// The stream of one request, which gets an answer even if the shutdown cuts it off.
 pub(super) fn until_cut(response: Response, id: Id<'_>, shutdown: &Shutdown) -> Response {
-    if !is_events(&response) {
+    if !of_type(&response, EVENTS) {
         return response;
     }
     let mut last = b"data: ".to_vec();
@@ -221,7 +217,7 @@ fn or_else(
 
 /// A stream that belongs to no request, and ends as soon as the shutdown begins.
 pub(super) fn until_closing(response: Response, open: OpenStream, shutdown: &Shutdown) -> Response {
-    if !is_events(&response) {
+    if !of_type(&response, EVENTS) {
         return response;
     }
     let shutdown = shutdown.clone();

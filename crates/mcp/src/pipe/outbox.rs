@@ -250,9 +250,8 @@ impl Outbox {
         }
     }
 
-    fn line(&self, mut text: Vec<u8>) {
-        text.push(b'\n');
-        lock(&self.shared.queue).push(text);
+    fn line(&self, text: Vec<u8>) {
+        self.answer_later(text);
         self.shared.filled.notify_one();
     }
 

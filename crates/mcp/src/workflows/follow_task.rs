@@ -238,7 +238,7 @@ async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
         if let Some(token) = token.clone().filter(|_| seen != progress) {
             count += 1.0;
             let mut note = ProgressNotificationParam::new(token, count);
-            note.message = seen.as_ref().map(|seen| seen.summary.clone());
+            note.message = Some(tasks::summary(&run.view));
             note.meta = Some(NotificationMetaObject(tasks::meta(&run)));
             // If the notification fails, the client is gone, which is detected below.
             let _ = context.peer.notify_progress(note).await;
@@ -306,13 +306,11 @@ async fn put(
         InputRequest::CreateMessage(request) => {
             let mut question = again.unwrap_or(request.params);
             question.meta = Some(tasks::related(id));
-            let answer = context.peer.create_message(question).await;
-            answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
+            serde_json::to_value(context.peer.create_message(question).await.ok()?).ok()
         }
         InputRequest::Elicitation(mut request) => {
             request.params.set_meta(tasks::related(id));
-            let answer = context.peer.create_elicitation(request.params).await;
-            answer.ok().and_then(|answer| serde_json::to_value(answer).ok())
+            serde_json::to_value(context.peer.create_elicitation(request.params).await.ok()?).ok()
         }
         _ => None,
     }

@@ -137,12 +137,6 @@ struct Shared {
     log: Mutex<Box<dyn Write + Send>>,
 }
 
-impl std::fmt::Debug for WorkflowServer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WorkflowServer").field("style", &self.shown.style).finish_non_exhaustive()
-    }
-}
-
 impl WorkflowServer {
     /// Creates a server for these operations; messages for the operator go to `log`.
     pub fn new(

@@ -11,10 +11,14 @@ use crate::limits;
 /// The characters of an id that are escaped in a URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// A value that was left out of a reply.
-#[derive(Debug, PartialEq, Eq)]
+/// A value of a reply that may be cut, or was.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResourceLink {
+    /// JSON pointer in the reply.
+    pointer: String,
+    /// The URI of the whole value.
     uri: String,
+    /// The size of the whole value, once it was cut.
     bytes: usize,
 }
 
@@ -86,37 +90,23 @@ pub(super) fn shorten(answer: &mut Value, most: usize) -> Vec<ResourceLink> {
     if fitting.size > most {
         fitting.drop_steps(at, &run, most);
     }
-    fitting
-        .cuts
-        .into_iter()
-        .map(|cut| ResourceLink { uri: cut.slot.uri, bytes: cut.bytes })
-        .collect()
-}
-
-/// A value that may be cut, and the URI of the whole value.
-#[derive(Debug, Clone)]
-struct Slot {
-    pointer: String,
-    uri: String,
-}
-
-struct Cut {
-    slot: Slot,
-    bytes: usize,
+    fitting.cuts
 }
 
 struct Fitting<'a> {
     answer: &'a mut Value,
     /// The size of the answer in bytes.
     size: usize,
-    cuts: Vec<Cut>,
+    cuts: Vec<ResourceLink>,
 }
 
 /// Every value of a run that is also available as a resource.
-fn slots(answer: &Value, at: &str, run: &str) -> Vec<Slot> {
+fn slots(answer: &Value, at: &str, run: &str) -> Vec<ResourceLink> {
     let whole = address(run);
     let mut slots = Vec::new();
-    let mut add = |pointer: String, uri: &str| slots.push(Slot { pointer, uri: uri.to_owned() });
+    let mut add = |pointer: String, uri: &str| {
+        slots.push(ResourceLink { pointer, uri: uri.to_owned(), bytes: 0 });
+    };
     let list = |name: &str| answer.pointer(&format!("{at}/{name}")).and_then(Value::as_array);
     for (number, step) in list("steps").into_iter().flatten().enumerate() {
         let id = step["id"].as_str().unwrap_or_default();
@@ -149,7 +139,7 @@ impl Fitting<'_> {
     }
 
     /// Removes other copies of a due prompt.
-    fn drop_repeated(&mut self, at: &str, slots: &[Slot]) {
+    fn drop_repeated(&mut self, at: &str, slots: &[ResourceLink]) {
         let prompts: Vec<String> = self
             .prompts(at)
             .filter(|one| one.len() > limits::SMALL_BYTES)
@@ -166,11 +156,12 @@ impl Fitting<'_> {
     }
 
     /// Cuts values, largest first, until the answer fits.
-    fn cut(&mut self, slots: &[Slot], most: usize) {
-        let bytes = |slot: &Slot| Some(self.answer.pointer(&slot.pointer)?.to_string().len());
-        let is_cut = |slot: &Slot| self.cuts.iter().any(|cut| cut.slot.pointer == slot.pointer);
+    fn cut(&mut self, slots: &[ResourceLink], most: usize) {
+        let bytes =
+            |slot: &ResourceLink| Some(self.answer.pointer(&slot.pointer)?.to_string().len());
+        let is_cut = |slot: &ResourceLink| self.cuts.iter().any(|cut| cut.pointer == slot.pointer);
         let whole = slots.iter().filter(|slot| !is_cut(slot));
-        let mut sized: Vec<(usize, Slot)> = whole
+        let mut sized: Vec<(usize, ResourceLink)> = whole
             .filter_map(|slot| Some((bytes(slot)?, slot.clone())))
             .filter(|(bytes, _)| *bytes > limits::SMALL_BYTES)
             .collect();
@@ -187,7 +178,7 @@ impl Fitting<'_> {
         let count = self.prompts(at).count();
         for number in 0..count {
             let pointer = format!("{at}/due/{number}/prompt");
-            let slot = Slot { pointer, uri: address(run) };
+            let slot = ResourceLink { pointer, uri: address(run), bytes: 0 };
             let prompt = self.answer.pointer(&slot.pointer).and_then(Value::as_str);
             if prompt.is_some_and(|prompt| prompt.len() > limits::PROMPT_BYTES) {
                 self.put_link(&slot);
@@ -195,7 +186,7 @@ impl Fitting<'_> {
         }
     }
 
-    fn put_link(&mut self, slot: &Slot) {
+    fn put_link(&mut self, slot: &ResourceLink) {
         let Some(value) = self.answer.pointer_mut(&slot.pointer) else { return };
         let text = value.to_string();
         let head: String = text.chars().take(limits::ENDS_CHARS[0]).collect();
@@ -204,13 +195,13 @@ impl Fitting<'_> {
         let bytes = text.len();
         *value = json!({"resource": slot.uri, "bytes": bytes, "head": head, "tail": tail});
         self.size = self.size - bytes + value.to_string().len();
-        self.cuts.push(Cut { slot: slot.clone(), bytes });
+        self.cuts.push(ResourceLink { bytes, ..slot.clone() });
     }
 
     /// Shows less of each cut value, because there are many.
     fn trim_ends(&mut self, ends: usize) {
         for cut in &self.cuts {
-            let Some(link) = self.answer.pointer_mut(&cut.slot.pointer) else { continue };
+            let Some(link) = self.answer.pointer_mut(&cut.pointer) else { continue };
             let before = link.to_string().len();
             let end = |name: &str| link[name].as_str().unwrap_or_default().to_owned();
             let (head, tail) = (end("head"), end("tail"));
@@ -238,13 +229,13 @@ impl Fitting<'_> {
         });
         let omitted = count - steps.len();
         answer["steps_omitted"] = json!({"count": omitted, "resource": address(run)});
-        let gone = |cut: &Cut| {
+        let gone = |cut: &ResourceLink| {
             let steps = dropped.iter().map(|id| utf8_percent_encode(id, ESCAPED));
-            steps.into_iter().any(|id| cut.slot.uri.ends_with(&format!("/step/{id}/output")))
+            steps.into_iter().any(|id| cut.uri.ends_with(&format!("/step/{id}/output")))
         };
         self.cuts.retain(|cut| !gone(cut));
-        self.cuts
-            .push(Cut { slot: Slot { pointer: String::new(), uri: address(run) }, bytes: size });
+        let (pointer, uri) = (String::new(), address(run));
+        self.cuts.push(ResourceLink { pointer, uri, bytes: size });
         self.size = self.answer.to_string().len();
     }
 }

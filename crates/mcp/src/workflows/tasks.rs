@@ -46,61 +46,40 @@ impl TaskRun {
     }
 
     /// The progress of the run, as the contract describes it.
-    pub(super) fn progress(&self) -> TaskProgress {
+    pub(super) fn progress(&self) -> Value {
         let run = &self.view;
-        TaskProgress {
-            run: run.run_id.clone(),
-            step: current(run).map(|step| (step.id.clone(), step.title.clone())),
-            state: state(run.status),
-            summary: summary(run),
-        }
+        progress(&run.run_id, current(run), run.status, &summary(run))
     }
 }
 
-/// The progress of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TaskProgress {
-    run: String,
-    step: Option<(String, Option<String>)>,
-    state: RunStatus,
-    /// One sentence: the status of the run, and whom it is waiting for.
-    pub(super) summary: String,
-}
-
-impl TaskProgress {
-    fn to_value(&self) -> Value {
-        json!({
-            "run_id": self.run,
-            "step_id": self.step.as_ref().map(|(id, _)| id),
-            "title": self.step.as_ref().and_then(|(_, title)| title.as_ref()),
-            "state": self.state.name(),
-            "summary": self.summary,
-        })
-    }
+/// The progress of a run; `summary` is one sentence: its status, and whom it is waiting for.
+fn progress(run: &str, step: Option<&StepView>, status: RunStatus, summary: &str) -> Value {
+    json!({
+        "run_id": run,
+        "step_id": step.map(|step| &step.id),
+        "title": step.and_then(|step| step.title.as_ref()),
+        "state": state(status).name(),
+        "summary": summary,
+    })
 }
 
 /// A run as the older era's task.
-fn legacy(progress: &TaskProgress, status: RunStatus, started_ms: u64, updated_ms: u64) -> Value {
+fn legacy(progress: &Value, status: RunStatus, started_ms: u64, updated_ms: u64) -> Value {
     json!({
-        "taskId": progress.run,
+        "taskId": progress["run_id"],
         "status": legacy_name(status),
-        "statusMessage": progress.summary,
+        "statusMessage": progress["summary"],
         "createdAt": rfc3339(started_ms),
         "lastUpdatedAt": rfc3339(updated_ms),
         "ttl": null,
         "pollInterval": poll_ms(status),
-        "_meta": {PROGRESS: progress.to_value()},
+        "_meta": {PROGRESS: progress},
     })
 }
 
 /// A listed run as the older era's task; a list does not include steps.
 fn listed(run: &ListedRun) -> Value {
-    let progress = TaskProgress {
-        run: run.run_id.clone(),
-        step: None,
-        state: state(run.status),
-        summary: run.status.name().to_owned(),
-    };
+    let progress = progress(&run.run_id, None, run.status, run.status.name());
     legacy(&progress, run.status, run.started_ms, run.updated_ms)
 }
 
@@ -187,7 +166,7 @@ pub(super) fn meta(run: &TaskRun) -> MetaObject {
     let (id, workflow) = (run.id(), &run.view.workflow);
     let mut meta = MetaObject::new();
     meta.insert(RUN.to_owned(), json!({"run_id": id, "workflow_id": workflow}));
-    meta.insert(PROGRESS.to_owned(), run.progress().to_value());
+    meta.insert(PROGRESS.to_owned(), run.progress());
     meta
 }
 
@@ -360,7 +339,7 @@ fn current(run: &RunView) -> Option<&StepView> {
 }
 
 /// One sentence: the status of a run, and whom it is waiting for.
-fn summary(run: &RunView) -> String {
+pub(super) fn summary(run: &RunView) -> String {
     let status = run.status;
     if let Some(waiting) = run.waiting.first() {
         let (kind, step) = (waiting.kind, waiting.step.as_deref().unwrap_or("a step"));

@@ -319,13 +319,11 @@ impl<'c> ToolCaller<'c> {
     ) -> (ToolCaller<'c>, Option<ProgressSender>) {
         let context = client.context().filter(|_| wants_notes);
         let token = context.and_then(|context| Some((context, context.meta.get_progress_token()?)));
-        let (progress, teller) = match token {
-            Some((context, token)) => {
-                let (progress, steps) = mpsc::channel(limits::NOTES);
-                (Some(progress), Some(ProgressSender { peer: context.peer.clone(), token, steps }))
-            }
-            None => (None, None),
-        };
+        let channel = token.map(|(context, token)| {
+            let (progress, steps) = mpsc::channel(limits::NOTES);
+            (progress, ProgressSender { peer: context.peer.clone(), token, steps })
+        });
+        let (progress, teller) = channel.unzip();
         let principal = client.principal();
         (ToolCaller { client, yes, style, principal, warnings: Mutex::default(), progress }, teller)
     }

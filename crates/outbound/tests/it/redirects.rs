@@ -8,9 +8,7 @@ use milepost_model::id::CatalogId;
 use milepost_outbound::{
     ApiCall, ApiClient, Authenticator, Credential, Delivery, Outgoing, RedirectRefusal, SendFault,
 };
-use milepost_outbound::{
-    ApiResponse, CallError, CallRetry, SendOptions, UnfollowedRedirect, limits,
-};
+use milepost_outbound::{ApiResponse, CallError, CallRetry, SendOptions, limits};
 
 use crate::server::{Server, answer, ok, redirect};
 use crate::{Kept, client, send, text};
@@ -153,7 +151,7 @@ async fn a_server_cannot_send_a_secret_elsewhere() {
     let CallError::Send(error) = call(&api, &home).await.expect_err("is refused") else {
         panic!("another error")
     };
-    let why = RedirectRefusal::Unfollowed(UnfollowedRedirect::CarriesSecret);
+    let why = RedirectRefusal::CarriesSecret;
     let target = other.url("/").to_string();
     assert_eq!(error.fault, SendFault::RedirectRefused { target, why });
     assert_eq!(other.connections(), 0);

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use milepost_outbound::SendOptions;
 use milepost_outbound::address::not_public;
 use milepost_outbound::guard::Reach;
 use milepost_outbound::{
     Client, Delivery, GuardRefusal, Outgoing, Policy, RedirectRefusal, SendFault,
 };
-use milepost_outbound::{SendOptions, UnfollowedRedirect};
 use proptest::prelude::*;
 use url::{Host, Url};
 
@@ -135,9 +135,9 @@ async fn no_redirect_leads_where_a_request_may_not_go() {
             panic!("{url:?}: {:?}", error.fault)
         };
         let found = match why {
-            RedirectRefusal::Unfollowed(UnfollowedRedirect::NoUrl) => "no-url".to_owned(),
-            RedirectRefusal::Unfollowed(other) => panic!("{url}: {other}"),
+            RedirectRefusal::NoUrl => "no-url".to_owned(),
             RedirectRefusal::Refused(refusal) => rule(refusal),
+            other => panic!("{url}: {other}"),
         };
         assert_eq!(&found, verdict, "{url:?}");
         assert_eq!(error.delivery, Delivery::Answered, "{url}");
