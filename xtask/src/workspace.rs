@@ -15,8 +15,8 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Finds the checkout from the directory of this package as cargo names it at run time: a build
-    /// directory may serve several checkouts, so the compiled-in path may belong to another.
+    /// Finds the checkout from the directory of this package as cargo reports it at run time. A
+    /// build directory may serve several checkouts, so the compiled-in path may belong to another.
     pub(crate) fn find() -> Result<Workspace> {
         let package = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

@@ -1,5 +1,5 @@
-//! Paginated lists: how an API paginates and how to request the next page. Pure: a response goes
-//! in, the change to the next request comes out. The caller that fetches pages keeps a
+//! Paginated lists: how an API paginates and how to request the next page. Given a response, this
+//! computes the change to the next request; it sends nothing. The caller that fetches pages keeps a
 //! [`PageWalk`], which detects cycles and always terminates.
 
 mod detect;

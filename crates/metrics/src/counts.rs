@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::text::MetricsText;
 
-/// Upper bounds of the buckets of [`Durations`], in microseconds and as text in seconds.
+/// Upper bounds of the buckets of [`Durations`], in microseconds, and in seconds as Prometheus
+/// prints them.
 const BUCKETS: [(u64, &str); 12] = [
     (5_000, "0.005"),
     (10_000, "0.01"),

@@ -90,7 +90,7 @@ impl Page {
         Some(format!("<{url}>; rel=\"next\""))
     }
 
-    /// Updates the pagination fields of a response, where it has any and its schema allows it.
+    /// Updates the pagination fields of a response, if it has any and its schema allows it.
     pub(crate) fn describe(
         &self,
         body: &mut Value,

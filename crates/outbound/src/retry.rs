@@ -1,6 +1,5 @@
 //! Retries of requests for which a caller is waiting. Requests of a run follow the engine's rules,
-//! which wait longer. The decision is pure; waiting uses the runtime's timer, so that tests can
-//! pause it.
+//! which allow longer delays. Delays use the runtime's timer, so that tests can pause it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
@@ -37,7 +36,7 @@ impl Retry {
     /// The delay before the next attempt after `tried` attempts; `None` if there is none.
     ///
     /// If a server asks for a longer delay than [`limits::RETRY_AFTER_MAX`], the request is not
-    /// retried: an earlier attempt would only be rejected too.
+    /// retried, because an earlier attempt would be rejected too.
     pub fn next(&self, tried: u32, outcome: &HttpAttemptOutcome, chance: f64) -> Option<Duration> {
         if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !outcome.is_passing() {
             return None;
@@ -150,7 +149,7 @@ fn retry_after(value: Option<&str>, date: Option<&str>, now: SystemTime) -> Opti
 /// matter.
 fn chance() -> f64 {
     let bits = RandomState::new().hash_one(()) >> 11;
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    #[expect(clippy::cast_precision_loss, reason = "a float represents 53-bit integers exactly")]
     let chance = bits as f64 / (1_u64 << 53) as f64;
     chance
 }

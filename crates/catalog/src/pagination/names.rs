@@ -1,5 +1,5 @@
 //! Names of parameters and fields used for pagination, without punctuation and case:
-//! `nextpagetoken` stands for `next_page_token` and `nextPageToken`.
+//! `nextpagetoken` matches `next_page_token` and `nextPageToken`.
 
 use crate::text::WordList;
 
@@ -15,7 +15,7 @@ pub const NEXT_CURSORS: WordList = WordList(
      nextpagekey nextkey nextpage endcursor continuationtoken paginationtoken bookmark scrollid \
      lastid",
 );
-/// Paths of fields that hold the next cursor, where the field name alone is not conclusive.
+/// Paths of fields that hold the next cursor, for names that are not conclusive on their own.
 pub const NEXT_CURSOR_PATHS: &[&[&str]] = &[
     &["metadata", "continue"],
     &["paging", "next", "after"],

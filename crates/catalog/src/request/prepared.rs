@@ -123,8 +123,8 @@ impl PreparedCommand {
         asked.clone()
     }
 
-    /// Chooses the body content to send: the requested one, else one that supports the given files,
-    /// else the plainest.
+    /// Chooses the body content to send: the requested one, or else one that supports the given
+    /// files, or else the simplest.
     pub(super) fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
         let contents = &self.command.body.as_ref()?.contents;
         let kind = |content: &Content| MediaKind::of(&content.media_type);

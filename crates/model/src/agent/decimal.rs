@@ -1,4 +1,4 @@
-//! Whole numbers in the keys of steps: each is written in one way only.
+//! Whole numbers in the keys of steps, each of which has only one valid notation.
 
 use std::fmt::Write as _;
 

@@ -84,7 +84,7 @@ impl Finding {
         Finding { mend: Some(mend), ..self }
     }
 
-    /// A key that has to be there, and what to do about it.
+    /// The finding for a missing required key; `then` is what to do about it.
     pub(crate) fn required(map: Span, key: &str, then: impl Into<String>) -> Self {
         let message = format!("missing required key `{key}`");
         Finding::error(map, Rule::Required, message).suggest(then)

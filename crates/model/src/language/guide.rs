@@ -1,7 +1,7 @@
-//! The guide spelling: agent-only workflows of the `workflowlookup` contract.
+//! The guide format: agent-only workflows of the `workflowlookup` contract.
 //!
-//! A guide compiles to the same steps as a manifest. Fields of newer editions that have no effect
-//! here are kept, shown, and reported in a warning.
+//! A guide compiles to the same steps as a manifest. Fields of newer editions of the contract that
+//! have no effect here are kept, shown, and reported in a warning.
 
 use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
@@ -158,7 +158,8 @@ shape! {
     "id" id: must Spot<StepId> = "The id of the step, unique in the guide.",
     "type" kind: opt GuideStepType = "`loop`, for a step with a body.",
     "title" title: must String = "The name people see.",
-    "prompt" prompt: opt BoundedText<1, { limits::GUIDE_PROMPT_CHARS }> = "What the agent is told.",
+    "prompt" prompt: opt BoundedText<1, { limits::GUIDE_PROMPT_CHARS }> =
+        "The instructions for the agent.",
     "promptBlocks" blocks: opt PromptBlocks = "The prompt as sections.",
     "promptFragments" fragments: opt Vec<PromptFragment> = "Parts that depend on the context.",
     "agentRole" agent_role: opt RoleText = "The role the agent should take.",
@@ -212,7 +213,7 @@ impl Decode for LoopBody {
 pub enum Confirmation {
     Never,
     Always,
-    /// If this condition holds.
+    /// A person must confirm if this condition holds.
     When(Condition),
 }
 
@@ -290,13 +291,13 @@ shape! {
 words! {
     /// How a loop repeats.
     LoopType {
-        /// As long as a condition holds.
+        /// Repeats as long as a condition holds.
         While = "while",
-        /// Until a condition holds.
+        /// Repeats until a condition holds.
         Until = "until",
-        /// A number of times.
+        /// Repeats a number of times.
         For = "for",
-        /// Once for each item.
+        /// Repeats once for each item.
         ForEach = "forEach",
     }
 }

@@ -1,4 +1,4 @@
-//! The manifest spelling: its top-level keys, and what they compile to.
+//! The manifest format: its top-level keys, and what they compile to.
 
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
@@ -50,7 +50,7 @@ shape! {
 shape! {
     /// What a run may spend.
     Budget = "a budget";
-    "http_calls" http_calls: opt Int<0, 1_000_000> = "The number of requests in all.",
+    "http_calls" http_calls: opt Int<0, 1_000_000> = "The maximum total number of requests.",
     "writes" writes: opt Int<0, 1_000_000> = "The number of requests that change something.",
     "attempts" attempts: opt Int<0, 1_000_000> = "The number of attempts of all steps together.",
 }
@@ -104,8 +104,8 @@ impl Decode for Inputs {
     }
 }
 
-/// The items of a list of steps, in either spelling: there is one, and no more than a workflow may
-/// have. `least` is what is expected where there is none.
+/// The items of a list of steps, in either format. An empty list and a list with too many steps are
+/// reported; `least` describes what is expected in place of an empty list.
 pub(crate) fn step_items<'n>(
     node: &'n SyntaxNode,
     least: &str,

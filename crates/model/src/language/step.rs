@@ -25,7 +25,7 @@ use crate::target::Target;
 use crate::templated::{Bare, Dynamic, Located, Templated};
 use crate::wait::Wait;
 
-/// One step of a workflow, of any kind and in either spelling.
+/// One step of a workflow, of any kind and in either format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub at: Span,
@@ -91,7 +91,7 @@ pub enum Action {
 }
 
 named_enum! {
-    /// The kinds of steps, each named by the key that makes it.
+    /// The kinds of steps, each named after the key that defines it.
     #[derive(Default)]
     pub ActionKind {
         /// Calls an operation or runs another workflow.
@@ -131,7 +131,7 @@ impl Action {
 pub struct Run {
     /// The command or workflow to run.
     pub target: Spot<Target>,
-    /// The arguments, wherever they are sent.
+    /// The arguments, regardless of where they are sent.
     pub with: Entries<Dynamic>,
     /// The body of the request.
     pub body: Option<Dynamic>,
@@ -171,7 +171,7 @@ pub struct Prompt {
 pub enum PromptText {
     /// Text with `${{ … }}`.
     Template(Templated),
-    /// Text with `{{var}}`, blocks and fragments of the guide spelling.
+    /// Text with `{{var}}`, blocks and fragments, in the guide format.
     Guide {
         text: Option<String>,
         blocks: Option<Box<PromptBlocks>>,
@@ -179,7 +179,7 @@ pub enum PromptText {
     },
 }
 
-/// A loop of the guide spelling.
+/// A loop of the guide format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loop {
     /// How the loop repeats.
@@ -209,7 +209,7 @@ impl ForEach {
 pub enum When {
     /// An expression that yields a boolean.
     Expr(Bare),
-    /// A condition object of the guide spelling.
+    /// A condition object of the guide format.
     Condition(Condition),
 }
 
@@ -294,7 +294,7 @@ shape! {
     ];
     "until" until: req Bare = "The expression that ends the polling when it is true.",
     "every" every: opt Period = "The pause between two passes.",
-    "timeout" timeout: opt Period = "How long polling may take in all.",
+    "timeout" timeout: opt Period = "The maximum total time of polling.",
     "max_attempts" max_attempts: opt Int<1, 10_000> = "How many passes at most.",
 }
 
@@ -414,7 +414,7 @@ impl Decode for Later {
 
 words! {
     StepType {
-        /// A loop of the guide spelling.
+        /// A loop of the guide format.
         Loop = "loop",
     }
 }
@@ -488,11 +488,11 @@ shape! {
     "loop" spec: opt LoopDoc = "How a loop repeats.",
 }
 
-/// What to do about a loop that lacks one of its keys, in either spelling.
+/// What to do about a loop that lacks one of its keys, in either format.
 pub(crate) const ADD_LOOP: &str = "add `loop` with `type` and `maxIterations`";
 pub(crate) const ADD_BODY: &str = "add `body` with the steps to repeat";
 
-/// A step with `loop` that does not say that it is one, in either spelling.
+/// The finding for a step with `loop` but without `type: loop`, in either format.
 pub(crate) fn untyped_loop(map: Span) -> Finding {
     Finding::error(map, Rule::Combination, "a step with `loop` needs `type: loop`")
         .suggest("add `type: loop`")
@@ -552,7 +552,7 @@ impl Decode for Step {
         })
     }
 
-    /// The keys, and that exactly one says what the step does.
+    /// The schema of the keys, exactly one of which must be an action.
     fn schema(defs: &mut Defs) -> Value {
         let reference = StepDoc::schema(defs);
         if let Some(step) = defs.get_mut("StepDoc") {
@@ -644,7 +644,7 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
                 under: Some(under.into()),
                 name: "max_attempts".into(),
             }),
-            // Nothing the author wrote is removed on a guess.
+            // Nothing that the author wrote is removed unless the intent is certain.
             None => fault.suggest("remove it, or move it to where it acts"),
         });
     }

@@ -1,8 +1,8 @@
-//! One pass over a text that proves it is valid JSON.
+//! One pass over a text that verifies that it is valid JSON.
 //!
-//! Values are skipped, not built: a [`ScanSink`] is notified of their positions. Deep nesting in
-//! hostile input costs no stack, and code that reads a part of the text afterwards meets no syntax
-//! error.
+//! Values are skipped, not built; a [`ScanSink`] is notified of their positions. Deep nesting in
+//! hostile input uses no stack, and code that reads a part of the text afterwards encounters no
+//! syntax errors.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -160,7 +160,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Skips a map; `entry` gets each key and value as written.
+    /// Skips a map; `entry` receives each key and value as written.
     pub fn map(&mut self, mut entry: impl FnMut(&'t str, &'t str)) -> Scanned<()> {
         self.entries(|scanner, key| {
             entry(key, scanner.value()?);
@@ -168,7 +168,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Skips a map; `value` gets each key as written and has to skip its value.
+    /// Skips a map; `value` receives each key as written and must skip its value.
     pub fn entries(
         &mut self,
         mut value: impl FnMut(&mut Scanner<'t>, &'t str) -> Scanned<()>,
@@ -180,7 +180,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Skips a list; `item` gets each item as written.
+    /// Skips a list; `item` receives each item as written.
     pub fn list(&mut self, mut item: impl FnMut(&'t str)) -> Scanned<()> {
         self.members(false, |scanner| {
             item(scanner.value()?);
