@@ -29,7 +29,7 @@ impl Workspace {
     }
 
     /// A cargo command at the root. The variables that `cargo run` sets for the xtask package are
-    /// removed, because build scripts that watch them would run again for nothing.
+    /// removed, because build scripts that watch them would run again unnecessarily.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root).stdin(Stdio::null());

@@ -180,7 +180,7 @@ fn refuse_markup(start: &str) -> Result<(), Unreadable> {
     match rest.as_bytes().first() {
         Some(b'?') => Err(Unreadable::Xml),
         Some(b'!' | b'a'..=b'z' | b'A'..=b'Z') => Err(Unreadable::Html),
-        // A document may begin with the merge key `<<`.
+        // A document may start with the merge key `<<`.
         _ => Ok(()),
     }
 }

@@ -128,7 +128,7 @@ impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
         Some(())
     }
 
-    /// Requests everything that a text may refer to: every string in it that looks like a
+    /// Requests everything that `text` may refer to: every string in it that looks like a
     /// reference.
     fn follow(&mut self, text: &str) -> Option<()> {
         // An escaped `#` would be missed by the search below. In practice, documents do not contain

@@ -33,7 +33,7 @@ pub enum PagingScheme {
         parameter: String,
         /// JSON pointer of the value.
         at: String,
-        /// JSON pointer of the flag that says whether there are more pages.
+        /// JSON pointer of the flag that indicates whether there are more pages.
         more: Option<String>,
     },
     /// A value from the last item is an argument of the next request.
@@ -41,7 +41,7 @@ pub enum PagingScheme {
         parameter: String,
         /// The field of the item.
         field: String,
-        /// JSON pointer of the flag that says whether there are more pages.
+        /// JSON pointer of the flag that indicates whether there are more pages.
         more: Option<String>,
     },
     /// Requests select a page by number.

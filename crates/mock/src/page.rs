@@ -1,4 +1,5 @@
-//! Pagination of lists: which part a request asks for, and what a response says about the rest.
+//! Pagination of lists: which part of a list a request selects, and the fields that describe the
+//! rest in the response.
 
 use milepost_catalog::command::{ApiCommand, Location};
 use milepost_catalog::finding::below;

@@ -1,5 +1,5 @@
 //! Parses values from the text they are sent as: parameters in their various styles, and forms.
-//! Text carries no type, so it is parsed as whatever type fits the schema.
+//! Text has no type, so it is parsed as the first type that fits the schema.
 
 use milepost_catalog::command::{ApiParameter, Location, Style};
 use serde_json::{Map, Value};

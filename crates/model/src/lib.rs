@@ -1,4 +1,4 @@
-//! The workflow language: documents, expressions, validation and plans, as pure values.
+//! The workflow language: documents, expressions, validation and plans.
 //!
 //! Nothing in this crate touches a file, a clock, the network or the environment.
 //! [`document::Document::read`] turns bytes into a [`workflow::Workflow`] and a list of all

@@ -70,8 +70,8 @@ pub const EXPRESSIONS: usize = 20_000;
 pub const SUGGESTION_CANDIDATES: usize = 2_000;
 /// Minimum number of characters of a secret that is masked in text.
 pub const MASKED_CHARS_MIN: usize = 4;
-/// Minimum number of bytes of a secret that is masked in base64, where a shorter one would match by
-/// chance.
+/// Minimum number of bytes of a secret that is masked in base64; the encoding of a shorter one
+/// would match by chance.
 pub const MASKED_BASE64_BYTES_MIN: usize = 6;
 /// Maximum duration in a document, in milliseconds: a leap year.
 pub const PERIOD_MS: u64 = 366 * 86_400_000;

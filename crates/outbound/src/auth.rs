@@ -146,7 +146,8 @@ pub struct AuthChoice {
     schemes: Vec<(String, Vec<String>)>,
 }
 
-/// Credentials with the tokens among them, which are replaced if they are rejected.
+/// The credentials for a request, and which of them are tokens, because a rejected token is
+/// replaced.
 pub(crate) struct ReadyCredentials {
     pub(crate) credentials: Credentials,
     pub(crate) tokens: Vec<TokenId>,

@@ -257,7 +257,7 @@ fn whole(value: &Value) -> Option<Value> {
     Some(Value::from(number as u64))
 }
 
-/// Converts keywords that 2.0 and 3.0 spell differently.
+/// Converts keywords that have a different form in 2.0 and 3.0.
 fn older(node: JsonNode<'_>, schema: &mut Map<String, Value>) {
     for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         if super::flag(node, exclusive) == Some(true)

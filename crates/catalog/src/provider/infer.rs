@@ -241,7 +241,7 @@ impl<'d> Inference<'d> {
         let choice = linked.or_else(|| self.search(&list, parameter).field(&things))?;
         // The user being added is not in the list yet.
         let adds = self.is_put(parameter, at) && choice.pointer == "/login";
-        // After another parameter, only the name can tell whether this one belongs to the same
+        // After another parameter, only the name shows whether this one belongs to the same
         // collection.
         let sure = directly || matches!(parameter.wanted.name.asks(&things), Asks::Field(_));
         if adds || !sure {

@@ -230,7 +230,7 @@ named_enum! {
         UnmentionedPath = "unmentioned-path",
         /// A missing version where one is usual.
         Version = "version",
-        /// A spelling that works but is not the usual one.
+        /// A notation that works but is not the usual one.
         Spelling = "spelling",
         /// More findings than are kept.
         TooMany = "too-many",

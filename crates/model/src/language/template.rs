@@ -141,7 +141,7 @@ impl Placed {
     }
 }
 
-/// Finds `{{ name }}` where only `${{ name }}` would insert a value.
+/// Finds `{{ name }}` in templates, in which only `${{ name }}` inserts a value.
 pub fn bare_braces(text: &str) -> Vec<BareBrace> {
     let mut found = Vec::new();
     for piece in (Pieces { text, at: 0 }) {

@@ -174,7 +174,7 @@ pub fn hash(document: &Document) -> Option<String> {
     Some(hash_of(&value))
 }
 
-/// The hash of [`hash`], computed from a document's data.
+/// Like [`hash`], for a document's parsed data.
 pub(crate) fn hash_of(value: &Value) -> String {
     Digest::of(canonical(value, None).to_string().as_bytes()).to_string()
 }

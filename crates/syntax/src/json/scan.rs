@@ -1,4 +1,4 @@
-//! One pass over a text that verifies that it is valid JSON.
+//! A single pass over a document that verifies that it is valid JSON.
 //!
 //! Values are skipped, not built; a [`ScanSink`] is notified of their positions. Deep nesting in
 //! hostile input uses no stack, and code that reads a part of the text afterwards encounters no
@@ -17,7 +17,7 @@ pub enum Dialect {
     Jsonc,
 }
 
-/// Why a text is not JSON.
+/// Why a document is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanError {
     /// The byte offset at which reading stopped.
@@ -83,7 +83,7 @@ impl ScanError {
     }
 }
 
-/// Receives the values of a text, in order.
+/// Receives the values of a document, in order.
 pub trait ScanSink {
     fn open(&mut self, _start: usize, _is_map: bool) {}
 
@@ -118,7 +118,7 @@ impl ScanSink for Strict {
 
 type Scanned<T> = Result<T, ScanError>;
 
-/// A position in a text that advances over values.
+/// A position in a document that advances over values.
 pub struct Scanner<'t> {
     text: &'t str,
     at: usize,
@@ -472,7 +472,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// The length of the comment that a text starts with; `None` if there is none or it is not closed.
+/// The length of the comment at the start of `text`; `None` if there is none or it is not closed.
 pub fn comment(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::scan::{Dialect, ScanError, ScanErrorKind, ScanSink, Scanner, unescape};
 use crate::limits;
 
-/// An oddity in a text that did not prevent it from being read.
+/// An oddity in a document that did not prevent it from being read.
 #[derive(Debug)]
 pub struct ReadWarning {
     /// A byte offset in the JSON text.
@@ -36,7 +36,7 @@ impl ReadWarnings {
 
 /// The position of a key or value in the text.
 ///
-/// The two top bits of the end are free for flags, since a text is smaller than 1 GiB.
+/// The two top bits of the end are free for flags, since documents are smaller than 1 GiB.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TapeSlot {
     start: u32,
@@ -68,7 +68,7 @@ impl TapeSlot {
     }
 }
 
-/// The slots of a text, and the sorted keys of its large maps.
+/// The slots of a document, and the sorted keys of its large maps.
 #[derive(Debug, Default)]
 pub struct Tape {
     pub(super) slots: Vec<TapeSlot>,
