@@ -41,7 +41,7 @@ pub(crate) enum CollectionAction {
     Delete,
 }
 
-/// The collections among some routes, and for each route what it does to which collection.
+/// The collections that the routes belong to, and for each route what it does to which collection.
 pub(crate) fn collections(
     routes: &[MockRoute],
 ) -> (Vec<Collection>, Vec<Option<(usize, CollectionAction)>>) {

@@ -102,7 +102,7 @@ pub enum AuthError {
     WrongKind { catalog: CatalogId, scheme: String, wants: &'static str },
     #[error(transparent)]
     Secret(#[from] SecretSourceError),
-    /// The request goes to a different origin than the credentials belong to.
+    /// The request goes to an origin other than the one that the credentials belong to.
     #[error(
         "the credentials of `{catalog}` are for `{bound}` and are not sent to `{asked}`: \
          set the base URL of the catalog if this is intended"

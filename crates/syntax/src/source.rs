@@ -96,7 +96,8 @@ impl Source {
         self.format
     }
 
-    /// The bytes to write to the file to give the document this new text.
+    /// The content of the document's file if its text were `text`, with the byte order mark if it
+    /// had one.
     pub fn with_text(&self, text: &str) -> Vec<u8> {
         let mark: &[u8] = if self.bom { b"\xef\xbb\xbf" } else { b"" };
         [mark, text.as_bytes()].concat()

@@ -151,7 +151,7 @@ impl Decode for bool {
     }
 }
 
-/// An integer with its bounds in the type.
+/// An integer whose bounds are part of the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Int<const MIN: i64, const MAX: i64>(pub i64);
 
@@ -205,7 +205,7 @@ fn range_words(min: i64, max: i64) -> String {
     if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
 }
 
-/// Text with its minimum and maximum length in characters in the type.
+/// Text whose minimum and maximum length, in characters, are part of the type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundedText<const MIN: usize, const MAX: usize>(pub String);
 

@@ -17,13 +17,13 @@ use crate::hint::{Hint, Invocation};
 
 /// The wording of a door.
 pub trait Wording: fmt::Debug + Send + Sync {
-    /// Words a call that any reader of the hint can make.
+    /// Formats a call that any reader of the hint can make.
     fn call(&self, call: &Invocation) -> String;
 
-    /// Words a call that only a person can make.
+    /// Formats a call that only a person can make.
     fn person(&self, call: &Invocation) -> String;
 
-    /// Words the arguments of a call. An argument whose value is `null` has yet to be chosen, so
+    /// Formats the arguments of a call. An argument whose value is `null` has yet to be chosen, so
     /// only its name is shown.
     fn arguments(&self, arguments: &Map<String, Value>) -> String {
         let words = arguments.iter().map(|(name, value)| match value {
