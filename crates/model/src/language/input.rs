@@ -109,10 +109,10 @@ shape! {
         ("select", &["value_field", "display_field", "id_field"]),
         ("join", &["separator", "wrap_each"]),
     ];
-    "type" kind: opt InputType = "The type of the value; `string` when absent.",
+    "type" kind: opt InputType = "The type of the value; `string` by default.",
     "description" description: opt String = "What the value is for.",
-    "name" name: opt String = "The name people see.",
-    "placeholder" placeholder: opt String = "Shown in an empty field.",
+    "name" name: opt String = "The display name.",
+    "placeholder" placeholder: opt String = "The text shown in an empty field.",
     "hint" hint: opt String = "Help text shown next to the field.",
     "example" example: opt Value = "An example value.",
     "provider" provider: opt Provider = "The command that lists the choices.",
@@ -122,12 +122,12 @@ shape! {
     "provider_args" provider_args: opt Entries<Dynamic> = "Arguments of the provider.",
     "depends_on" depends_on: opt Entries<ArgumentSource> = "Arguments from inputs or steps.",
     "cache_ttl_sec" cache_ttl_sec: opt Int<0, 604_800> = "How long choices stay fresh, in seconds.",
-    "on_error" on_error: opt ProviderError = "What happens when the provider fails.",
+    "on_error" on_error: opt ProviderError = "What happens if the provider fails.",
     "optional" optional: opt bool = "Whether a run may start without it.",
     "secret" secret: opt bool = "Whether the value is secret: it is never shown or stored.",
     "enum" choices: opt Vec<Value> = "The values that are allowed.",
     "validate" validate: opt Rules = "Rules for the value.",
-    "default" default: opt InputDefault = "The value to use when none is given.",
+    "default" default: opt InputDefault = "The value to use if none is given.",
     "required" required: opt RequiredSlip = "Not used: inputs are required unless `optional`.",
 }
 
@@ -152,15 +152,15 @@ shape! {
     /// Which fields of a choice are used.
     Select = "a selection of fields";
     "value_field" value_field: opt String = "The field that is the value.",
-    "display_field" display_field: opt String = "The field people see.",
+    "display_field" display_field: opt String = "The field that people see.",
     "id_field" id_field: opt String = "The field that identifies a choice.",
 }
 
 shape! {
     /// How several values become one string.
     Join = "how to join values";
-    "separator" separator: opt String = "Between two values; a comma when absent.",
-    "wrap_each" wrap_each: opt String = "Put before and after each value.",
+    "separator" separator: opt String = "The separator between two values; a comma by default.",
+    "wrap_each" wrap_each: opt String = "The quote to put before and after each value.",
 }
 
 shape! {
@@ -171,7 +171,7 @@ shape! {
         ("pattern", &["regex"]),
     ];
     "enum" choices: opt Vec<Value> = "The values that are allowed.",
-    "pattern" pattern: opt Pattern = "A regular expression the string must match.",
+    "pattern" pattern: opt Pattern = "A regular expression that the string must match.",
     "min_length" min_length: opt Int<0, { i64::MAX }> = "The minimum number of characters.",
     "max_length" max_length: opt Int<0, { i64::MAX }> = "The maximum number of characters.",
     "minimum" minimum: opt f64 = "The minimum value.",

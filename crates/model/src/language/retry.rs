@@ -25,10 +25,10 @@ shape! {
     ];
     "max_attempts" max_attempts: opt Int<1, 100> =
         "The maximum number of attempts, including the first.",
-    "backoff" backoff: opt Backoff = "How the pauses grow.",
-    "initial" initial: opt Period = "The first pause.",
-    "max" max: opt Period = "The longest pause.",
-    "jitter" jitter: opt bool = "Whether pauses vary a little at random.",
+    "backoff" backoff: opt Backoff = "How the delays grow.",
+    "initial" initial: opt Period = "The first delay.",
+    "max" max: opt Period = "The longest delay.",
+    "jitter" jitter: opt bool = "Whether delays vary a little at random.",
     "on" on: opt Vec<RetryOn> = "Which failures are worth another attempt.",
 }
 
