@@ -13,8 +13,8 @@ use crate::report::Verdict;
 use crate::tools::shout;
 use crate::workspace::Workspace;
 
-/// Environment variables that tell a script which binary to drive, how to reach it, and where its
-/// files are.
+/// Environment variables that pass a script the binary to drive, the way to reach it, and the
+/// location of its files.
 const BINARY: &str = "MILEPOST_BINARY";
 const TRANSPORT: &str = "MILEPOST_TRANSPORT";
 const CLIENTS_FOLDER: &str = "MILEPOST_CLIENTS";
@@ -175,7 +175,7 @@ impl<'w> Walks<'w> {
         Ok(node.and_then(|node| Ok(install::node(&node, &modules?, &text))))
     }
 
-    /// The build that all stages share, so that nothing is built again.
+    /// Uses the build that all stages share, so that nothing is built again.
     fn binary(&self) -> Result<&Path> {
         if self.binary.get().is_none() {
             let arguments = ["--workspace", "--all-targets"];

@@ -23,11 +23,11 @@ use crate::workspace::Workspace;
 const HERE: &str = "conformance";
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 const TOKEN: &str = "MILEPOST_TOKEN";
-/// Any text of the length that the server requires.
+/// An arbitrary string of the length that the server requires.
 const SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// A revision, and the number of its checks that pass against the fixtures: fewer means that some
-/// did not run.
+/// A revision, and the number of its checks that must pass against the fixtures. A lower number
+/// means that some checks did not run.
 const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 83), ("2026-07-28", 197)];
 
 /// The length of the timestamp at the end of a folder name, after the scenario.
@@ -58,7 +58,7 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
             return Ok(Verdict::Skipped { why: why.to_owned() });
         }
     };
-    // The build that all stages share, so that nothing is built again.
+    // Use the build that all stages share, so that nothing is built again.
     let built = |name: &str| workspace.build_binary(name, &["--workspace", "--all-targets"]);
     let folder = workspace.root().join(FOLDER).join(HERE);
     let suite = Suite { node, modules, folder };
@@ -204,7 +204,7 @@ impl Server {
         let mut command = Command::new(program);
         command.args(["serve", "--port", "0"]).current_dir(home).env_clear();
         command.env("HOME", home).env("REGISTRY_CONFIG_PATH", home.join("config.toml"));
-        // The suite makes mistakes on purpose, and these are not worth a log line each.
+        // The suite makes mistakes on purpose, and these need not be logged.
         command.env(TOKEN, SECRET).stdin(Stdio::null()).stderr(Stdio::null());
         Server::start("milepost serve", true, &mut command)
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask echo`: writes each line back. This is the least that a server over pipes can do,
+//! `cargo xtask echo`: writes each line back. This is the minimum that a server over pipes must do,
 //! and the baseline for the benches.
 
 use std::io::{self, BufRead, BufReader, Write};

@@ -6,7 +6,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a task reports to the person or log that started it"
+    reason = "a task prints its results to stdout and its progress to stderr"
 )]
 
 mod bench;

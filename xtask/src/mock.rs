@@ -1,7 +1,7 @@
-//! Tests the mock with an independent checker: schemathesis sends `milepost catalog mock` whatever
-//! real documents allow, and validates every response against them.
+//! Tests the mock with an independent checker: schemathesis sends `milepost catalog mock` any
+//! requests that real documents allow, and validates every response against them.
 //!
-//! The documents are not part of this project: without them, or without Python, the stage reports
+//! The documents are not part of this project. Without them, or without Python, the stage reports
 //! that and is skipped.
 
 use std::fs;
@@ -30,11 +30,13 @@ const REPORT: &str = "report.json";
 const CHECKS: &str = "status_code_conformance,content_type_conformance,\
     response_schema_conformance,ensure_resource_availability,use_after_free";
 
-/// Examples from the document, boundary values of its schemas, and random values.
+/// The phases that use examples from the document, boundary values of its schemas, and random
+/// values.
 const ALONE: &str = "examples,coverage,fuzzing";
-/// Also chains, in which one response supplies the values of the next request: no other phase knows
-/// the id of an existing resource. Only for documents on whose collections the mock and the checker
-/// agree; elsewhere the result would depend on which chains happen to be tried.
+/// The same phases plus chains, in which one response supplies the values of the next request,
+/// because no other phase knows the id of an existing resource. Chains are used only for documents
+/// on whose collections the mock and the checker agree; for others the result would depend on which
+/// chains happen to be tried.
 const IN_CHAINS: &str = "examples,coverage,fuzzing,stateful";
 
 /// A document and how it is tested.
@@ -50,7 +52,7 @@ struct Subject {
     left_out: Option<&'static str>,
 }
 
-/// The slowest first, so that the others do not wait for it at the end.
+/// The slowest document comes first, so that the stage does not wait for it alone at the end.
 const SUBJECTS: [Subject; 5] = [
     Subject {
         name: "asana",
@@ -119,7 +121,7 @@ pub(crate) fn stage(workspace: &Workspace) -> Result<Verdict> {
         Ok(python) => python,
         Err(why) => return Ok(skipped(why)),
     };
-    // The build that all stages share, so that nothing is built again.
+    // Use the build that all stages share, so that nothing is built again.
     let binary = workspace.build_binary("milepost", &["--workspace", "--all-targets"])?;
     let checked = Checker { binary, python, corpus }.all()?;
     Ok(verdict(&checked))

@@ -1,7 +1,8 @@
 //! `cargo xtask test`: runs every check that a change must pass, in one command that needs nothing
 //! but Rust.
 //!
-//! All stages run, so that one invocation shows everything; only a broken build cuts it short.
+//! All stages run even if one fails, so that one invocation shows everything; only a broken build
+//! stops it.
 
 use std::process::{Command, ExitCode};
 
@@ -15,7 +16,7 @@ use crate::{codegen, conformance, mock, package, tidy, tools};
 /// How much of the suite to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// The inner loop: fmt, tidy, clippy and the tests.
+    /// The stages to run after every change: fmt, tidy, clippy and the tests.
     Quick,
     /// All stages.
     Full,
@@ -140,8 +141,8 @@ fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Verdict> {
 
 fn seeded(workspace: &Workspace, extent: Extent) -> Command {
     let mut command = workspace.cargo();
-    // A failing run must be caused by a change and not by chance, so property tests use the same
-    // cases each time. Set the seed, or run `cargo nextest` without it, to try others.
+    // A run must fail because of a change and not by chance, so property tests use the same cases
+    // each time. Set the seed, or run `cargo nextest` without it, to try others.
     if std::env::var_os(SEED).is_none() {
         command.env(SEED, "20240229");
     }

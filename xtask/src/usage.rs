@@ -66,7 +66,7 @@ fn of_children() -> Result<(f64, f64)> {
     let microseconds = usage.user_time() + usage.system_time();
     // Apple reports bytes, all others KiB.
     let unit = if cfg!(target_vendor = "apple") { 1.0 } else { 1_024.0 };
-    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    #[expect(clippy::cast_precision_loss, reason = "both values are far below 2^52")]
     let (cpu_us, peak) = (microseconds.num_microseconds() as f64, usage.max_rss() as f64);
     ensure!(peak > 0.0, "the system does not report peak memory");
     Ok((cpu_us / 1e3, peak * unit / 1e6))

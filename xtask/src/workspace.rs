@@ -15,8 +15,8 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Finds the checkout from the directory of this package as cargo names it at run time: a build
-    /// directory may serve several checkouts, so the compiled-in path may belong to another.
+    /// Finds the checkout from the directory of this package as cargo reports it at run time. A
+    /// build directory may serve several checkouts, so the compiled-in path may belong to another.
     pub(crate) fn find() -> Result<Workspace> {
         let package = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -29,7 +29,7 @@ impl Workspace {
     }
 
     /// A cargo command at the root. The variables that `cargo run` sets for the xtask package are
-    /// removed, because build scripts that watch them would run again for nothing.
+    /// removed, because build scripts that watch them would run again unnecessarily.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root).stdin(Stdio::null());

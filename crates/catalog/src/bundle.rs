@@ -20,7 +20,7 @@ pub enum FetchedFile {
     Bytes(Vec<u8>),
     /// Reading the file is forbidden, which makes the whole document untrusted.
     Refused(String),
-    /// The file could not be read or was not permitted; whatever needs it is left out.
+    /// The file could not be read or was not permitted; everything that needs it is left out.
     Missing(String),
 }
 

@@ -1,6 +1,7 @@
 //! A command: one operation of an API, with everything needed to explain it, to check its arguments
 //! and to send it. Commands are built from the document on demand. Their schemas are JSON Schema
-//! 2020-12 whatever the version of the document, and carry the definitions that they refer to.
+//! 2020-12 regardless of the version of the document, and include the definitions that they refer
+//! to.
 
 use std::sync::Arc;
 
@@ -85,7 +86,7 @@ impl Method {
 }
 
 milepost_model::named_enum! {
-    /// Where a parameter travels, by the word of OpenAPI.
+    /// Where a parameter is sent, named as in OpenAPI.
     #[derive(Serialize, Deserialize)]
     pub Location {
         Path = "path",
@@ -118,7 +119,7 @@ milepost_model::named_enum! {
 
 /// A parameter of a command.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "OpenAPI has these four, and each stands alone")]
+#[expect(clippy::struct_excessive_bools, reason = "these four flags are independent in OpenAPI")]
 pub struct ApiParameter {
     /// The name as sent.
     pub name: String,
@@ -133,14 +134,14 @@ pub struct ApiParameter {
     pub explode: bool,
     /// Whether reserved characters are left unencoded.
     pub allow_reserved: bool,
-    /// The media type that the value is serialized in, instead of a style.
+    /// The media type in which the value is serialized, if it has one instead of a style.
     pub content: Option<String>,
     /// The schema of the value, including `default`, `enum` and `examples`.
     pub schema: Value,
 }
 
 impl ApiParameter {
-    /// A path placeholder that the document does not declare; it is treated as text.
+    /// A path placeholder that the document does not declare; it is treated as a string.
     pub(crate) fn undeclared(name: &str) -> ApiParameter {
         ApiParameter {
             name: name.to_owned(),
@@ -209,11 +210,11 @@ pub struct Response {
     /// The alternatives, one per media type.
     pub contents: Vec<Content>,
     pub headers: Vec<String>,
-    /// Operations that can be called with values of this response.
+    /// Operations that can be called with values from this response.
     pub links: Vec<ResponseLink>,
 }
 
-/// An operation that can be called with values of a response.
+/// An operation that can be called with values from a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResponseLink {
     pub name: String,

@@ -1,5 +1,6 @@
 //! A document as its JSON text and a flat list of positions in it. No tree of owned values is
-//! built, because the largest documents have a million values and a command needs a few hundred.
+//! built, because the largest documents have a million values and a command needs only a few
+//! hundred.
 //!
 //! Reading decides whether the bytes are JSON, YAML or neither. It does not interpret the content
 //! and opens no files.
@@ -40,10 +41,10 @@ pub struct Note {
 /// The reason why bytes could not be read as a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// Nothing but whitespace and comments.
+    /// The document contains only whitespace and comments.
     #[error("the document is empty; give an OpenAPI document in JSON or YAML")]
     Empty,
-    /// Too many bytes, either as given or after expanding aliases.
+    /// The document has too many bytes, either as given or after expanding aliases.
     #[error("the document is larger than {limit} bytes; import a part of it")]
     TooLarge {
         /// The maximum number of bytes.
@@ -179,7 +180,7 @@ fn refuse_markup(start: &str) -> Result<(), Unreadable> {
     match rest.as_bytes().first() {
         Some(b'?') => Err(Unreadable::Xml),
         Some(b'!' | b'a'..=b'z' | b'A'..=b'Z') => Err(Unreadable::Html),
-        // A document may begin with the merge key `<<`.
+        // A document may start with the merge key `<<`.
         _ => Ok(()),
     }
 }

@@ -1,8 +1,8 @@
 //! The part of a document that one command needs, extracted without reading the rest.
 //!
-//! A large document is split once into places, which are stored beside it. An excerpt is a document
-//! of its own: everything that the command refers to, directly or indirectly, is at the same
-//! pointer as in the full document. If that cannot be guaranteed, there is no excerpt.
+//! A large document is split into places once, and these are stored next to it. An excerpt is a
+//! document of its own, in which everything that the command refers to, directly or indirectly, is
+//! at the same pointer as in the full document. If that cannot be guaranteed, there is no excerpt.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -128,10 +128,11 @@ impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
         Some(())
     }
 
-    /// Requests everything that a text may refer to: every string in it that looks like a
+    /// Requests everything that `text` may refer to: every string in it that looks like a
     /// reference.
     fn follow(&mut self, text: &str) -> Option<()> {
-        // An escaped `#` would be missed by the search below. In practice nobody writes one.
+        // An escaped `#` would be missed by the search below. In practice, documents do not contain
+        // one.
         if memmem::find(text.as_bytes(), b"\\u0023").is_some() {
             return None;
         }
@@ -156,7 +157,7 @@ impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
     }
 }
 
-/// Writes the texts that were read, together with the maps that enclose them.
+/// Writes the places that were read, together with the maps that enclose them.
 fn write_map(out: &mut String, entries: &[Place], taken: &BTreeMap<u32, String>) {
     out.push('{');
     let mut first = true;

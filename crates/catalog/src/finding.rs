@@ -3,8 +3,8 @@
 use crate::limits;
 use crate::text;
 
-/// Which rule a finding goes back to: the word people and models see. Rules of the reader have
-/// words of their own.
+/// The name of the violated rule, as shown to people and models. The document reader's rules have
+/// names of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentRule(pub &'static str);
 
@@ -86,7 +86,7 @@ pub fn part(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// The pointer of a member of what a pointer leads to.
+/// The pointer to a member of the value at a pointer.
 pub fn below(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", part(key))
 }

@@ -163,7 +163,7 @@ fn is_list(api: &Api, schema: JsonNode<'_>, last: &str, depth: usize) -> bool {
     })
 }
 
-/// The base URL of a catalog, and what is wrong with the servers in the document.
+/// The base URL of a catalog, and the problems with the servers in the document.
 #[derive(Debug, Default)]
 pub struct ResolvedBaseUrl {
     /// The URL; `None` if the user has to supply one.

@@ -1,4 +1,4 @@
-//! Turns OpenAPI documents into commands. Pure: bytes in, values out.
+//! Turns OpenAPI documents into commands. This crate performs no I/O.
 
 pub mod bundle;
 pub mod command;

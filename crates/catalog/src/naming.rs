@@ -1,5 +1,5 @@
-//! Command names: resource path and verb, such as `orders:refunds:create`. A name is never
-//! reassigned, and no two commands share one.
+//! Command names, which consist of a resource path and a verb, such as `orders:refunds:create`. A
+//! name is never reassigned, and no two commands share one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +50,7 @@ pub fn assign(rows: &mut [Row], lists: &[bool], kept: &AssignedNames) {
         }
     }
     let ids = ids(rows);
-    // The shortest path has the best claim to the plain name.
+    // The command with the shortest path gets the plain name.
     open.sort_by_cached_key(|index| (rows[*index].path.len(), rows[*index].key()));
     for index in open {
         let name = free_name(&rows[index], lists[index], &ids, &taken);
@@ -90,7 +90,7 @@ fn free_name(
     candidates.into_iter().find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// Whether a text is a valid command name.
+/// Whether `text` is a valid command name.
 pub fn is_name(text: &str) -> bool {
     (1..=NAME_CHARS).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b":-".contains(&b))

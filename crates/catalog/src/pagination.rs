@@ -1,5 +1,5 @@
-//! Paginated lists: how an API paginates and how to request the next page. Pure: a response goes
-//! in, the change to the next request comes out. The caller that fetches pages keeps a
+//! Paginated lists: how an API paginates and how to request the next page. Given a response, this
+//! computes the change to the next request; it sends nothing. The caller that fetches pages keeps a
 //! [`PageWalk`], which detects cycles and always terminates.
 
 mod detect;
@@ -33,7 +33,7 @@ pub enum PagingScheme {
         parameter: String,
         /// JSON pointer of the value.
         at: String,
-        /// JSON pointer of the flag that says whether there are more pages.
+        /// JSON pointer of the flag that indicates whether there are more pages.
         more: Option<String>,
     },
     /// A value from the last item is an argument of the next request.
@@ -41,7 +41,7 @@ pub enum PagingScheme {
         parameter: String,
         /// The field of the item.
         field: String,
-        /// JSON pointer of the flag that says whether there are more pages.
+        /// JSON pointer of the flag that indicates whether there are more pages.
         more: Option<String>,
     },
     /// Requests select a page by its number, or items by their offset.

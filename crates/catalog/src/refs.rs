@@ -1,4 +1,4 @@
-//! References, followed one hop at a time and never inlined.
+//! Resolves references, one hop at a time and without inlining their targets.
 
 use std::collections::BTreeMap;
 

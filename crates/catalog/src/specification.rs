@@ -1,5 +1,5 @@
 //! Reports where a document deviates from the OpenAPI specification, using the published schemas.
-//! The document is read anyway: these are only warnings.
+//! These are only warnings; the document is read anyway.
 
 use jsonschema::{ValidationError, Validator};
 
@@ -33,7 +33,8 @@ fn validator(version: OpenApiVersion) -> Option<Validator> {
     schema::options().build(&schema).ok()
 }
 
-/// The failed keyword, without the offending values: they can be large and are third-party text.
+/// The failed keyword, without the offending values, because they can be large and are third-party
+/// text.
 fn told(error: &ValidationError<'_>) -> String {
     let schema = error.schema_path().to_string();
     let keyword = schema.rsplit('/').find(|part| !part.bytes().all(|b| b.is_ascii_digit()));

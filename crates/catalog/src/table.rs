@@ -1,5 +1,5 @@
 //! The table of a catalog: a summary of each command for listing, search and naming. It is derived
-//! from the document and stored beside it, so that finding a command does not require reading the
+//! from the document and stored next to it, so that finding a command does not require reading the
 //! document.
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Sanitizes third-party text: what people and models see of a document contains no character that
-//! changes how other text is displayed, and its length is bounded.
+//! Sanitizes third-party text, so that what people and models see of a document is bounded in
+//! length and contains no character that changes how other text is displayed.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ const TAGS: WordList = WordList(
      sup table tbody td th thead tr u ul",
 );
 
-/// Strips HTML markup from a text.
+/// Strips HTML markup.
 pub fn without_html(text: &str) -> Cow<'_, str> {
     if !text.contains(['<', '&']) {
         return Cow::Borrowed(text);
@@ -60,7 +60,7 @@ fn is_tag(inside: &str) -> bool {
     ends && TAGS.contains(name.to_ascii_lowercase().as_str())
 }
 
-/// Sanitizes a text to one line of at most `chars` characters.
+/// Sanitizes `text` to one line of at most `chars` characters.
 pub fn line(text: &str, chars: usize) -> String {
     let mut clean = String::new();
     let mut count = 0;
@@ -83,7 +83,7 @@ pub fn line(text: &str, chars: usize) -> String {
     clean
 }
 
-/// Sanitizes a text to several lines of at most `chars` characters in total.
+/// Sanitizes `text` to several lines of at most `chars` characters in total.
 pub fn block(text: &str, chars: usize) -> String {
     let mut clean = String::new();
     let mut count = 0;
@@ -103,7 +103,7 @@ pub fn block(text: &str, chars: usize) -> String {
     clean
 }
 
-/// Truncates at a word boundary where possible and appends an ellipsis.
+/// Truncates at a word boundary if possible, and appends an ellipsis.
 fn cut(clean: &str, word: &str, chars: usize) -> String {
     let shown = if clean.is_empty() { word } else { clean };
     shown.chars().take(chars.saturating_sub(1)).chain(['…']).collect()

@@ -440,7 +440,7 @@ fn refused(error: &ScanError, source: &str) -> Unreadable {
     Unreadable::Syntax { line, column, message }
 }
 
-/// Writes a text as a JSON string literal.
+/// Writes `text` as a JSON string literal.
 fn write_string(out: &mut String, text: &str) {
     out.push('"');
     escape(text, |part| out.push_str(part));
@@ -474,7 +474,7 @@ fn members(text: &str) -> Vec<&str> {
     members
 }
 
-/// The end of the string that begins at `pos`.
+/// The end of the string that starts at `pos`.
 fn string_end(bytes: &[u8], pos: usize) -> usize {
     let mut end = pos + 1;
     loop {

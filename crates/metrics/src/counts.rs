@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::text::MetricsText;
 
-/// Upper bounds of the buckets of [`Durations`], in microseconds and as text in seconds.
+/// Upper bounds of the buckets of [`Durations`], in microseconds, and in seconds as Prometheus
+/// prints them.
 const BUCKETS: [(u64, &str); 12] = [
     (5_000, "0.005"),
     (10_000, "0.01"),
@@ -152,7 +153,7 @@ impl Durations {
         }
         let sum = Duration::from_micros(self.sum_us.get()).as_secs_f64();
         text.sample(&format!("{name}_sum"), &[], sum);
-        // From the same snapshot of the counters, because it must equal the last bucket.
+        // Computed from the same reads of the counters, because it must equal the last bucket.
         text.sample(&format!("{name}_count"), &[], below);
     }
 }

@@ -1,8 +1,8 @@
 //! The counters of a process, and their text format for monitoring (Prometheus 0.0.4).
 //!
 //! There is one set of counters per process, defined here. The values of every label are listed in
-//! this file, and anything else is counted under the last one: no id and no user value can become a
-//! label, and the number of lines is bounded.
+//! this file, and any other value is counted under the last one, so that no id or user value can
+//! become a label and the number of lines is bounded.
 
 mod counts;
 mod text;
@@ -41,7 +41,7 @@ pub static HTTP: CountTable<5, 16> = CountTable::of(
     ],
 );
 
-/// Requests of MCP clients: answered, failed while executing, or invalid.
+/// Requests from MCP clients: answered, failed while executing, or invalid.
 pub static MCP: CountTable<24, 3> = CountTable::of(
     [
         "initialize",
@@ -78,7 +78,7 @@ pub static COMMITS: Counter = Counter::new();
 /// Events written to the journal.
 pub static EVENTS: Counter = Counter::new();
 
-/// Values that are determined when the metrics are read.
+/// Values that are measured when the metrics are read.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessMetrics {
     pub version: &'static str,

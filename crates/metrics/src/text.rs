@@ -2,12 +2,12 @@
 
 use std::fmt::{Display, Write};
 
-/// A text built from whole metric families.
+/// Output under construction, written one metric family at a time.
 #[derive(Debug, Default)]
 pub(crate) struct MetricsText(String);
 
 impl MetricsText {
-    /// Begins a family of a kind (`counter`, `gauge`, `histogram`); its samples follow.
+    /// Starts a family of the given kind (`counter`, `gauge` or `histogram`); its samples follow.
     pub(crate) fn family(&mut self, name: &str, kind: &str, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         self.line(format_args!("# HELP {name} {help}"));

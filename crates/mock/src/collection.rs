@@ -1,6 +1,6 @@
 //! Operations on collections: what is created can be read, listed, changed and deleted. Responses
-//! always fit their schema, whatever is stored; where that is impossible, the whole response is
-//! generated.
+//! always fit their schema. If the stored values make that impossible, the whole response is
+//! generated instead.
 
 use milepost_catalog::command::Method;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use crate::response::{of_first, success};
 use crate::store::Resource;
 use crate::{Call, Mock, MockResponse};
 
-/// The collection that a request is about.
+/// The collection that a request targets.
 #[derive(Debug, Clone)]
 struct Subject<'b> {
     collection: usize,
@@ -29,7 +29,7 @@ struct Subject<'b> {
 }
 
 impl Mock {
-    /// The response of an operation on a collection; `None` if the operation does not concern one.
+    /// The response of an operation on a collection; `None` if the operation does not involve one.
     pub(crate) fn stateful(
         &mut self,
         call: &Call<'_>,
@@ -241,7 +241,8 @@ impl Mock {
 }
 
 impl<'b> Subject<'b> {
-    /// The fields that the body gives a resource: its own, or those of the member that wraps them.
+    /// The fields that the body sets: its own members, or those of the member that wraps the
+    /// resource.
     fn given(&self, resource: &Resource) -> Option<&'b Value> {
         let body = self.body?;
         let mut members = body.as_object()?.iter();
@@ -249,14 +250,14 @@ impl<'b> Subject<'b> {
             return Some(body);
         };
         let inner = only.get(0).unwrap_or(only);
-        // The resource may have a field of that name itself, such as `data`.
+        // The resource may itself have a field with that name, such as `data`.
         let is_own = resource.value.get(name).is_some();
         let wraps = inner.is_object() && !is_own && is_wrapper(name, &self.key);
         Some(if wraps { inner } else { body })
     }
 }
 
-/// Whether a member of that name wraps a resource of the collection: `data`, or `order` for
+/// Whether a member with this name wraps a resource of the collection: `data`, or `order` for
 /// `/orders`.
 fn is_wrapper(name: &str, collection: &str) -> bool {
     let last = collection.rsplit('/').next().unwrap_or(collection);

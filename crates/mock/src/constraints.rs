@@ -54,7 +54,7 @@ pub(crate) struct Constraints<'s> {
     pub(crate) multiples: Vec<f64>,
     /// The discriminator property and its value for the chosen branch.
     pub(crate) tag: Option<(&'s str, &'s str)>,
-    /// Branches that were not chosen where exactly one must match.
+    /// The branches of a `oneOf` that were not chosen and therefore must not match.
     pub(crate) others: SchemaRefs<'s>,
     /// Whether no value can satisfy the constraints.
     pub(crate) impossible: bool,
@@ -70,7 +70,7 @@ pub(crate) struct Branches {
 }
 
 impl<'s> Constraints<'s> {
-    /// The constraints on a location, taking the first of all branches.
+    /// The constraints on a location if the first branch is taken everywhere.
     pub(crate) fn of(schemas: &[&'s Value], defs: &'s Definitions) -> Constraints<'s> {
         Constraints::gather(schemas, defs, Branches::default())
     }
@@ -166,8 +166,8 @@ impl<'s> Gathering<'s> {
     }
 }
 
-/// How much output a branch leads to. Null comes last normally, and first if the output must stay
-/// small.
+/// A sort key for branches: lower values are preferred. Null normally comes last, but first if the
+/// output must stay small.
 fn cost(branch: &Value, defs: &Definitions, plain_first: bool) -> u8 {
     let schema = resolve(branch, defs);
     if schema == &Value::Bool(false) {
@@ -316,7 +316,8 @@ impl<'s> Constraints<'s> {
         self.multiples.extend(number("multipleOf").filter(|step| *step > 0.0));
     }
 
-    /// The type a value is made in: one that its keywords are about, else the first it can have.
+    /// The type of value to generate: one that the keywords constrain, or else the first allowed
+    /// one.
     pub(crate) fn kind(&self) -> JsonTypes {
         let lists = !self.items.is_empty() || !self.prefix.is_empty() || self.min_items > 0;
         let bounded = self.minimum.is_some() || self.maximum.is_some();

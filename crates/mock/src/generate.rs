@@ -1,5 +1,5 @@
 //! Generates values from a schema: seeded, bounded, and validated before they are returned. What
-//! the validator reports about one attempt determines how the next one is made.
+//! the validator reports about one attempt determines how the next value is generated.
 
 use milepost_catalog::finding::below;
 use milepost_catalog::schema::Definitions;
@@ -53,7 +53,7 @@ pub(crate) fn generate(schema: &CompiledSchema, recipe: Recipe<'_>) -> Generated
             recipe,
             attempts: &attempts,
             nodes: 0,
-            // Each round fills in fewer optional parts: a missing value cannot be invalid.
+            // Later rounds fill in fewer optional parts, because a missing value cannot be invalid.
             rich_depth: limits::RICH_DEPTH.saturating_sub(round / 12),
         };
         let value = generator.value(&[&schema.value], Spot::default()).unwrap_or(Value::Null);
@@ -82,12 +82,12 @@ struct Generator<'m, 's> {
     rich_depth: usize,
 }
 
-/// A place of an answer.
+/// A location in a response.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spot<'a> {
-    /// JSON pointer.
+    /// The JSON pointer to the location.
     at: &'a str,
-    /// The name of the property that it is, or that it is an item of.
+    /// The name of the property here or, for a list item, of the property that holds the list.
     name: &'a str,
     depth: usize,
 }
@@ -95,16 +95,16 @@ struct Spot<'a> {
 /// How to fill an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fill {
-    /// With all known properties.
+    /// Fill in all known properties.
     Rich,
-    /// With required properties only.
+    /// Fill in required properties only.
     Lean,
     /// Like `Rich`, plus properties that make the other branches of a choice fail.
     Apart,
 }
 
 impl<'s> Generator<'_, 's> {
-    /// A value for a location; `None` if there can be none.
+    /// A value for a location; `None` if no value is possible.
     fn value(&mut self, schemas: &[&'s Value], spot: Spot<'_>) -> Option<Value> {
         let Spot { at, name, depth } = spot;
         self.nodes += 1;
@@ -129,7 +129,8 @@ impl<'s> Generator<'_, 's> {
         let says_nothing =
             !constraints.typed && constraints.format.is_none() && constraints.patterns.is_empty();
         Some(match constraints.kind() {
-            // A whole response without any constraints becomes an empty object rather than a word.
+            // A whole response without any constraints becomes an empty object rather than a
+            // string.
             JsonTypes::STRING if depth == 0 && says_nothing => Value::Object(Map::new()),
             JsonTypes::OBJECT => {
                 let fill = match tries % 3 {
@@ -165,8 +166,8 @@ impl<'s> Generator<'_, 's> {
     fn listed(&self, constraints: &Constraints<'s>, at: &str, tries: u32) -> Option<Value> {
         let mut fitting: Vec<&Value> = constraints.values.iter().flatten().copied().collect();
         fitting.retain(|one| constraints.types.allow(one) && !constraints.banned.contains(one));
-        // A null in an enum means that the value is optional; prefer a value that shows what it
-        // looks like.
+        // A null in an enum means that the value is optional; prefer the other values, because they
+        // are more instructive.
         if fitting.iter().any(|value| !value.is_null()) && tries % 4 != 3 {
             fitting.retain(|value| !value.is_null());
         }
@@ -221,7 +222,7 @@ impl<'s> Generator<'_, 's> {
         Some(object)
     }
 
-    /// The value of a member of a place.
+    /// Generates the value of a member of the object or list at `above`.
     fn member(&mut self, schemas: &[&'s Value], above: Spot<'_>, name: &str) -> Option<Value> {
         self.value(schemas, Spot { at: &below(above.at, name), name, depth: above.depth + 1 })
     }
@@ -243,8 +244,8 @@ impl<'s> Generator<'_, 's> {
         Some(tag.filter(fits).unwrap_or(value))
     }
 
-    /// Adds what the object as a whole requires: dependent properties, and a property count within
-    /// the bounds.
+    /// Adds what the object as a whole requires: dependent properties, and enough properties to be
+    /// within the bounds.
     fn complete(
         &mut self,
         constraints: &Constraints<'s>,

@@ -22,7 +22,7 @@ impl JsonTypes {
     pub(crate) const ARRAY: JsonTypes = JsonTypes(32);
     pub(crate) const OBJECT: JsonTypes = JsonTypes(64);
     pub(crate) const ALL: JsonTypes = JsonTypes(127);
-    /// Every type by itself, the fullest first.
+    /// Every single type, in order of preference.
     pub(crate) const KINDS: [JsonTypes; 7] = {
         use JsonTypes as T;
         [T::OBJECT, T::ARRAY, T::STRING, T::NUMBER, T::INTEGER, T::BOOLEAN, T::NULL]
@@ -52,7 +52,7 @@ impl JsonTypes {
         JsonTypes(self.0 & other.0)
     }
 
-    /// Whether it includes all of another set.
+    /// Whether this set contains all of another one.
     pub(crate) fn has(self, other: JsonTypes) -> bool {
         self.0 & other.0 == other.0
     }

@@ -1,7 +1,7 @@
-//! A mock of any catalog: a request in, a response out, as the document describes. Responses come
-//! from examples, or else from schemas; created resources exist until they are deleted; faults are
-//! injected on request. The seed and the requests so far determine everything: there is no clock,
-//! no network and no other randomness.
+//! A mock of any catalog, which answers requests as the document describes. Responses come from
+//! examples, or else from schemas; created resources exist until they are deleted; faults are
+//! injected on request. The seed and the requests so far determine every response, because there is
+//! no clock, no network and no other source of randomness.
 
 mod attempts;
 mod body;
@@ -249,7 +249,8 @@ impl Mock {
         }
     }
 
-    /// Makes the value of a chosen response: from its example when that fits, else from its schema.
+    /// Generates the value of a chosen response: from its example if that fits, or else from its
+    /// schema.
     fn draft(
         &mut self,
         call: &Call<'_>,

@@ -1,11 +1,12 @@
-//! Numbers within bounds, and plausible for the name of their property where the bounds allow it.
+//! Generates numbers that are within bounds and, if the bounds allow it, plausible for the name of
+//! their property.
 
 use serde_json::{Number, Value};
 
 use crate::constraints::Constraints;
 use crate::random::Random;
 
-/// The largest integer up to which a float represents all integers exactly.
+/// The integer up to which a float represents all integers exactly.
 const EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// Generates an integer.

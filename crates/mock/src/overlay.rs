@@ -1,5 +1,5 @@
-//! Lays stored values over generated ones where the schema allows it: members that the validator
-//! rejects keep their generated values.
+//! Replaces generated values with stored ones as far as the schema allows: members that the
+//! validator rejects keep their generated values.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::limits;
 use crate::schema::CompiledSchema;
 
-/// JSON pointer of an object in an answer, and the members that belong there.
+/// The JSON pointer of an object in a response, and the members to put there.
 pub(crate) type Layer<'f> = (String, &'f Map<String, Value>);
 
 /// A response with layers applied; `None` if it stays invalid even after members are dropped.

@@ -1,4 +1,5 @@
-//! Pagination of lists: which part a request asks for, and what a response says about the rest.
+//! Pagination of lists: which part of a list a request selects, and the fields that describe the
+//! rest in the response.
 
 use milepost_catalog::command::{ApiCommand, Location};
 use milepost_catalog::finding::below;
@@ -90,7 +91,7 @@ impl Page {
         Some(format!("<{url}>; rel=\"next\""))
     }
 
-    /// Updates the pagination fields of a response, where it has any and its schema allows it.
+    /// Updates the pagination fields of a response, if it has any and its schema allows it.
     pub(crate) fn describe(
         &self,
         body: &mut Value,

@@ -1,5 +1,5 @@
 //! Parses values from the text they are sent as: parameters in their various styles, and forms.
-//! Text carries no type, so the reading that fits the schema is taken as the intended one.
+//! Text has no type, so it is parsed as the first type that fits the schema.
 
 use milepost_catalog::command::{ApiParameter, Location, Style};
 use serde_json::{Map, Value};
@@ -10,12 +10,12 @@ use crate::limits;
 use crate::schema::CompiledSchema;
 use crate::{Call, MockRequest};
 
-/// The raw text of a parameter, before it is typed.
+/// The raw strings of a parameter, before they are converted to its types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Texts {
-    /// A single text, or one for each repetition of the name.
+    /// A single string, or one for each repetition of the name.
     Many(Vec<String>),
-    /// Texts by name.
+    /// Strings by name.
     Named(Vec<(String, Texts)>),
 }
 
@@ -135,7 +135,7 @@ fn cookies(headers: &[(String, String)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Builds a tree from named texts: `a[b][c]=1`, `a[]=1`, `a=1&a=2`.
+/// Builds a tree from named strings: `a[b][c]=1`, `a[]=1`, `a=1&a=2`.
 pub(crate) fn tree(pairs: impl Iterator<Item = (String, String)>) -> Texts {
     let mut root: Vec<(String, Texts)> = Vec::new();
     for (name, value) in pairs {
@@ -162,7 +162,7 @@ fn put(within: &mut Vec<(String, Texts)>, steps: &[&str], value: String) {
     }
 }
 
-/// The value of the texts: the first reading that fits the schema, or else the first reading.
+/// The value of the strings: the first interpretation that fits the schema, or else the first one.
 pub(crate) fn typed(texts: &Texts, schema: &CompiledSchema) -> Value {
     let by_branches = |number: usize| read_by(texts, &[&schema.value], schema, number);
     let as_text = first(texts).map(Value::from);
@@ -178,7 +178,7 @@ fn first(texts: &Texts) -> Option<&str> {
     }
 }
 
-/// The value that a text looks like without a schema.
+/// The value that a string looks like without a schema.
 fn guess(text: &str) -> Value {
     if text.is_empty() {
         return Value::Null;

@@ -1,5 +1,5 @@
-//! Generates texts that match a pattern by walking through the parsed pattern. Lookaround and back
-//! references are beyond such a walk, so texts are generated until one matches.
+//! Generates strings that match a pattern by walking through the parsed pattern. This cannot handle
+//! lookaround and back references, so strings are generated until one matches.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -10,10 +10,10 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use crate::limits;
 use crate::random::Random;
 
-/// The allowed length of a text, in characters.
+/// The allowed length of a string, in characters.
 pub(crate) type Lengths = RangeInclusive<usize>;
 
-/// A text that matches all patterns; `None` if none was found.
+/// A string that matches all patterns; `None` if none was found.
 pub(crate) fn matching(
     patterns: &[&str],
     lengths: &Lengths,
@@ -24,7 +24,7 @@ pub(crate) fn matching(
     for pattern in patterns {
         let Some(parts) = parse(pattern) else { continue };
         for round in 0..limits::PATTERN_TRIES {
-            // Short repetitions first, because they read best; later rounds allow longer texts.
+            // Short repetitions first, because they read best; later rounds allow longer strings.
             let reach = [2, 6, 1, 16, 0, 40, 4, (*lengths.start()).min(400)][(round % 8) as usize];
             let mut text = String::new();
             write(&parts, reach, random, &mut text);
@@ -39,7 +39,7 @@ pub(crate) fn matching(
     best
 }
 
-/// Pads or truncates a text, which helps with unanchored patterns.
+/// Pads or truncates a string, which helps with unanchored patterns.
 fn fit(mut text: String, lengths: &Lengths) -> String {
     let count = text.chars().count();
     if count < *lengths.start() {
@@ -65,7 +65,7 @@ fn parse(pattern: &str) -> Option<Hir> {
     parser.parse(&translate(&without_looks(pattern))).ok()
 }
 
-/// Translates an ECMA 262 pattern to the parser's dialect where possible.
+/// Translates an ECMA 262 pattern to the parser's dialect as far as possible.
 fn translate(pattern: &str) -> String {
     let pattern = pattern.replace("\\Z", "\\z");
     jsonschema_regex::to_rust_regex(&pattern).map_or_else(|()| pattern.clone(), Cow::into_owned)
@@ -113,7 +113,7 @@ fn group_end(text: &str) -> usize {
     text.len()
 }
 
-/// Writes a text for a part; open-ended repetitions exceed their minimum by up to `reach`.
+/// Writes a string for a part; open-ended repetitions exceed their minimum by up to `reach`.
 fn write(part: &Hir, reach: usize, random: &mut Random, out: &mut String) {
     if out.len() > limits::TEXT_CHARS {
         return;

@@ -39,7 +39,7 @@ impl Random {
         low + self.below(high - low + 1)
     }
 
-    /// One of the given texts; empty if there are none.
+    /// One of the given strings; empty if there are none.
     pub(crate) fn pick<'t>(&mut self, from: &[&'t str]) -> &'t str {
         let index = self.below(from.len());
         from.get(index).copied().unwrap_or_default()
@@ -56,7 +56,7 @@ impl Random {
     }
 
     /// A number from 0 (inclusive) to 1 (exclusive).
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are what a float holds")]
+    #[expect(clippy::cast_precision_loss, reason = "a float represents 53-bit integers exactly")]
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -12,7 +12,7 @@ use crate::parameter;
 use crate::schema::{SchemaCache, SchemaSlot};
 use crate::{Call, MockRequest};
 
-/// Where in a request something is wrong, and what.
+/// The location of a fault in a request, and what is wrong there.
 pub(crate) type RequestFault = (String, String);
 
 /// Why a request is rejected.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::router::MockRoute;
 
-/// Names of id properties, best first, when nothing else identifies the id.
+/// Names of id properties, best first, used if nothing else identifies the id.
 const IDS: &[&str] = &["id", "gid", "sid", "uuid", "guid", "uid", "key"];
 /// Fallback names, if there is no property with one of those.
 const WEAK_IDS: &[&str] = &["name", "slug", "code", "number", "login"];
@@ -41,7 +41,7 @@ pub(crate) enum CollectionAction {
     Delete,
 }
 
-/// The collections among some routes, and for each route what it does to which collection.
+/// The collections that the routes belong to, and for each route what it does to which collection.
 pub(crate) fn collections(
     routes: &[MockRoute],
 ) -> (Vec<Collection>, Vec<Option<(usize, CollectionAction)>>) {
@@ -116,7 +116,7 @@ pub(crate) fn filled(template: &str, values: &[(String, String)]) -> String {
     path
 }
 
-/// Whether a property of that name identifies a resource.
+/// Whether a property with this name identifies a resource.
 pub(crate) fn is_id_like(name: &str) -> bool {
     let name = bare_word(name);
     IDS.iter().chain(WEAK_IDS).any(|id| name.ends_with(id))
@@ -148,7 +148,7 @@ fn weak_id(object: &Map<String, Value>) -> Option<String> {
     WEAK_IDS.iter().find(|id| object.get(**id).is_some_and(is_scalar)).map(|id| below("", id))
 }
 
-/// Pointer to the scalar member with a name, regardless of its spelling.
+/// Pointer to the scalar member with this name in any case style.
 fn named(object: &Map<String, Value>, name: &str) -> Option<String> {
     let mut members = object.iter();
     let found = members.find(|(key, value)| is_scalar(value) && bare_word(key) == name);

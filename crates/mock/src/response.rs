@@ -24,7 +24,7 @@ const PNG: &[u8] = &[
     b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 
-/// The response to give.
+/// Which of a command's responses to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResponseChoice {
     pub(crate) status: u16,
@@ -92,7 +92,7 @@ fn with_content(
     response: usize,
     accept: Option<&str>,
 ) -> ResponseChoice {
-    // These never have a body, even if a document says so.
+    // These never have a body, even if a document declares one.
     let bare = matches!(status, 100..=199 | 204 | 205 | 304);
     let contents = &command.responses[response].contents;
     let content = if bare { None } else { preferred(contents, accept) };
@@ -140,7 +140,7 @@ pub(crate) struct ResponseDraft {
 }
 
 impl ResponseChoice {
-    /// The content that is given, and where its schema is kept.
+    /// The chosen content, and the cache slot of its schema.
     pub(crate) fn content<'c>(&self, command: &'c ApiCommand) -> Option<(SchemaSlot, &'c Content)> {
         let (response, content) = (self.response?, self.content?);
         let found = command.responses.get(response)?.contents.get(content)?;

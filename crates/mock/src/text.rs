@@ -1,5 +1,5 @@
-//! Plausible texts: by format, by property name, or plain words. Names, hosts and addresses are
-//! those reserved for examples.
+//! Generates plausible strings: by format, by property name, or from plain words. Names, hosts and
+//! addresses are those reserved for examples.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -24,8 +24,8 @@ const CURRENCIES: &[&str] = &["EUR", "USD", "GBP", "CHF"];
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 const MIXED: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// A text that fits. `tries` is how often this location has failed: after failures, plausibility
-/// gives way to what the schema requires.
+/// Generates a string that fits. `tries` is how often this location has failed; after failures,
+/// meeting the schema takes precedence over plausibility.
 pub(crate) fn text(
     constraints: &Constraints<'_>,
     name: &str,
@@ -38,8 +38,8 @@ pub(crate) fn text(
     let format = constraints.format;
     let formatted = format.and_then(|format| by_format(format, random));
     if !constraints.patterns.is_empty() {
-        // A text in the format may match the pattern too, but a text made from the pattern may not
-        // have the format. Alternate between them, starting with the pattern.
+        // A string in the format may match the pattern too, but a string generated from the pattern
+        // may not have the format. Alternate between them, starting with the pattern.
         if let Some(formatted) = formatted.clone().filter(|_| tries % 2 == 1) {
             return formatted;
         }
@@ -53,7 +53,7 @@ pub(crate) fn text(
     formatted.or_else(named).unwrap_or_else(|| filled(&lengths, random))
 }
 
-/// Whether changing the length of a text would violate the format.
+/// Whether changing the length of a string would violate the format.
 fn is_strict(format: Option<&str>) -> bool {
     !matches!(format, Some("byte" | "base64" | "base64url" | "binary" | "password" | "phone"))
 }
@@ -123,7 +123,7 @@ fn phone(random: &mut Random) -> String {
     format!("+1555{}", random.chars(b"0123456789", 7))
 }
 
-/// A plausible text for a property name, regardless of its spelling.
+/// Plausible text for a property name in any case style.
 fn by_name(name: &str, random: &mut Random) -> Option<String> {
     let plain = bare_word(name);
     let ends = |end: &str| plain.ends_with(end);

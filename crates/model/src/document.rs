@@ -29,12 +29,12 @@ use crate::workflow::{GuideFields, Spelling, Workflow};
 pub struct Document {
     /// The decoded text; `None` if the bytes are not text.
     pub source: Option<Source>,
-    /// The spelling, if it could be detected.
+    /// The workflow format, if it could be detected.
     pub spelling: Option<Spelling>,
     /// The workflow id, if it could be read.
     pub id: Option<String>,
-    /// The workflow, unless there are errors. Errors in a guide's validation criteria do not count:
-    /// they only keep the affected steps from being checked.
+    /// The workflow, unless there are errors. Errors in a guide's validation criteria do not count,
+    /// because they only prevent the affected steps from being checked.
     pub workflow: Option<Workflow>,
     /// All violations, in document order.
     pub violations: Vec<Violation>,
@@ -49,7 +49,7 @@ impl Document {
         Document::of(Source::decode(bytes, format), None, world)
     }
 
-    /// Reads and checks the JSON text of a guide. It is treated as a guide whatever its keys are.
+    /// Reads and checks the JSON text of a guide. It is treated as a guide regardless of its keys.
     pub fn read_guide(text: &str, world: World<'_>) -> Document {
         let source = Source::decode(text.as_bytes(), Some(Format::Json));
         Document::of(source, Some(Spelling::Guide), world)
@@ -264,7 +264,7 @@ fn as_guide(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
 fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violation> {
     if report.left_out > 0 {
         let message = format!("{} more findings are not shown", report.left_out);
-        // Warnings never make a workflow unusable, however many there are.
+        // Warnings never make a workflow unusable, regardless of their number.
         let fault = if report.left_out_error {
             Finding::error(root.at, Rule::TooMany, message)
         } else {
@@ -299,7 +299,8 @@ fn id_key(spelling: Spelling) -> &'static str {
     }
 }
 
-/// The id as it replaces an unquoted one. In YAML it is quoted if it could be read as another type.
+/// The id in a form that can replace an unquoted one. In YAML it is quoted if it could be read as
+/// another type.
 fn plain_id(id: &WorkflowId, format: Format) -> String {
     let word = id.as_str();
     let is_letter = |c: char| c.is_ascii_lowercase();
@@ -307,7 +308,7 @@ fn plain_id(id: &WorkflowId, format: Format) -> String {
     if format == Format::Yaml && other { format!("\"{id}\"") } else { id.to_string() }
 }
 
-/// Detects a document's spelling from its top-level keys.
+/// Detects a document's workflow format from its top-level keys.
 fn detect(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     let SyntaxKind::Map(entries) = &root.kind else {
         if root.kind != SyntaxKind::Bad {

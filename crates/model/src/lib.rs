@@ -1,14 +1,14 @@
-//! The workflow language: documents, expressions, validation and plans, as pure values.
+//! The workflow language: documents, expressions, validation and plans.
 //!
-//! Nothing in this crate touches a file, a clock, the network or the environment. Bytes go in
-//! through [`document::Document::read`]; a [`workflow::Workflow`] and every
-//! [`violation::Violation`] come out.
+//! Nothing in this crate touches a file, a clock, the network or the environment.
+//! [`document::Document::read`] turns bytes into a [`workflow::Workflow`] and a list of all
+//! [`violation::Violation`]s.
 //!
-//! The path of a document: `milepost-syntax` parses bytes into a tree, `decode` turns the tree into
-//! the types of `language`, `check` applies the rules that need the whole workflow, and `findings`
-//! turns the results into messages. [`plan`] orders the steps of a workflow, [`graph`] draws them,
-//! [`expr`] evaluates their expressions, and `agent` serves callers that work through them step by
-//! step.
+//! A document passes through several stages: `milepost-syntax` parses bytes into a tree, `decode`
+//! turns the tree into the types of `language`, `check` applies the rules that need the whole
+//! workflow, and `findings` turns the results into messages. [`plan`] orders the steps of a
+//! workflow, [`graph`] draws them, [`expr`] evaluates their expressions, and `agent` serves callers
+//! that work through them step by step.
 
 mod agent;
 pub mod check;

@@ -1,8 +1,8 @@
 //! Secret values, and masking them in everything that is shown.
 //!
-//! A [`Mask`] knows every secret that a call uses and replaces it wherever it appears, however it
-//! is written: plain, percent-encoded, escaped as JSON or in base64. It is applied where output is
-//! *built*, before it is truncated: half a secret would not be found.
+//! A [`Mask`] holds every secret that a call uses and replaces each occurrence, whether plain,
+//! percent-encoded, escaped as JSON or in base64. It is applied where output is *built*, before it
+//! is truncated, because half a secret would not be found.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +23,7 @@ impl Secret {
         Secret(value.into())
     }
 
-    /// The value, for the one place that sends it.
+    /// The value, for the code that sends it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -37,8 +37,8 @@ impl fmt::Debug for Secret {
 
 /// The secrets to mask in everything that people and models see.
 ///
-/// A secret of fewer than [`MASKED_CHARS_MIN`] characters is not masked: it would be found in any
-/// ordinary text, and the marks would give away more about it than the text did.
+/// A secret of fewer than [`MASKED_CHARS_MIN`] characters is not masked, because it would match
+/// ordinary text, and the marks would reveal more about it than the text did.
 #[derive(Clone, Default)]
 pub struct Mask {
     needles: Vec<Needle>,

@@ -1,11 +1,11 @@
 //! Classifies IP addresses as public or not. Every range that leads back to this machine or its
-//! network, or nowhere, has its own variant; an address with an embedded IPv4 address is also
-//! judged by that.
+//! network, or nowhere, has its own variant. An address that embeds an IPv4 address is also judged
+//! by the embedded one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 milepost_model::named_enum! {
-    /// Why an address is no address of the internet, in plain words: "a … address".
+    /// Why an address is not public, as an adjective for messages: "a … address".
     pub AddressRange {
         /// `0.0.0.0/8`, `::`.
         Unspecified = "unspecified",
@@ -80,8 +80,8 @@ fn not_public_v6(address: Ipv6Addr) -> Option<AddressRange> {
         [0, 0, 0, 0, 0, 0, 0, 0] => AddressRange::Unspecified,
         [0, 0, 0, 0, 0, 0, 0, 1] => AddressRange::Loopback,
         // Mapped, translated (SIIT) and compatible addresses: the kernel connects to the IPv4
-        // address inside. No server is reachable only this way, so all of them are refused whatever
-        // is inside.
+        // address inside. No server is reachable only this way, so all of them are refused
+        // regardless of the IPv4 address.
         [0, 0, 0, 0, 0, 0xffff | 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => {
             return embedded(address).or(Some(AddressRange::Mapped));
         }

@@ -30,8 +30,8 @@ pub struct ApiCall<'a> {
 /// A response, with the secrets to mask before it is shown.
 #[derive(Debug)]
 pub struct ApiResponse {
-    /// The response of the last attempt, whatever its status: the body of an error is worth
-    /// reading.
+    /// The response of the last attempt, even if its status is an error, because the body may
+    /// explain it.
     pub response: Response,
     /// All secrets that were sent, because APIs may echo them.
     pub mask: Mask,
@@ -93,7 +93,8 @@ impl ApiClient {
         let ready = self.auth.ready(&self.client, call.request, choice, timeout).await?;
         mask.extend(&ready.credentials.mask);
         let credentials = Some(ready.credentials);
-        // Attempts of a run are counted by the run; for those, this one is the first and only.
+        // A run counts its own attempts and passes the number; here each of them is the only
+        // attempt.
         let attempt = call.sending.attempt.max(attempt);
         let sending = SendOptions { credentials, attempt, ..call.sending.clone() };
         Ok((self.client.send(call.request, &sending).await, ready.tokens))

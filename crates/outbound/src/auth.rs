@@ -1,4 +1,4 @@
-//! Authentication: which of an API's schemes is used, and what it adds to a request.
+//! Authentication: chooses one of an API's schemes and adds its credentials to a request.
 //!
 //! Credentials refer to secrets by *name*. A secret is read at the moment it is sent, and only goes
 //! to the catalog's own origin.
@@ -102,7 +102,7 @@ pub enum AuthError {
     WrongKind { catalog: CatalogId, scheme: String, wants: &'static str },
     #[error(transparent)]
     Secret(#[from] SecretSourceError),
-    /// The request goes to a different origin than the credentials belong to.
+    /// The request goes to an origin other than the one that the credentials belong to.
     #[error(
         "the credentials of `{catalog}` are for `{bound}` and are not sent to `{asked}`: \
          set the base URL of the catalog if this is intended"
@@ -190,7 +190,8 @@ impl Authenticator {
         Err(self.no_credentials(schemes, scheme))
     }
 
-    /// The fault of a scheme without credentials, and the parts that those are made of.
+    /// The error for a scheme without credentials, including the parts that its credentials consist
+    /// of.
     fn no_credentials(&self, schemes: Vec<String>, scheme: String) -> AuthError {
         let takes: &[&str] = match self.schemes.get(&scheme) {
             Some(SecurityScheme::ApiKey { .. }) => &["key"],

@@ -34,9 +34,9 @@ pub struct Client {
     in_flight: Semaphore,
 }
 
-/// Connections to public addresses and connections to hosts that the user allowed are kept apart,
-/// so that none is reused where it could not have been opened. Connections with TLS are separate as
-/// well, because loading the system's certificates takes time that the others need not spend.
+/// Separate clients for public addresses and for hosts that the user allowed, so that no connection
+/// is reused where it could not have been opened. Clients with TLS are separate as well, because
+/// loading the system's certificates takes time that the others need not spend.
 type Lanes = [OnceCell<reqwest::Client>; 4];
 
 /// How a request is sent.
@@ -58,7 +58,7 @@ pub struct SendOptions {
     pub attempt: u32,
     /// Disables logging and metrics, because exporting the log must not add to it.
     pub untold: bool,
-    /// Asked whether the request may still be sent; `None` means always.
+    /// Decides whether the request may still be sent; `None` means always.
     pub permit: Option<RequestPermit>,
 }
 
@@ -163,7 +163,7 @@ impl Client {
         &self.policy
     }
 
-    /// Sends a request once and reads its response, whatever the status.
+    /// Sends a request once and reads its response, regardless of its status.
     pub async fn send(
         &self,
         request: &Outgoing,

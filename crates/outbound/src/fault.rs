@@ -1,6 +1,7 @@
 //! Send failures, and whether the request may have arrived.
 //!
-//! Library errors are inspected here and dropped: they quote URLs, and URLs may contain secrets.
+//! Library errors are inspected here and dropped, because they quote URLs, which may contain
+//! secrets.
 
 use std::error::Error;
 use std::io;
@@ -75,7 +76,7 @@ pub enum SendFault {
     TooLarge { part: AnswerPart, limit: usize },
     #[error("the response is not valid HTTP{}", colon(detail))]
     Protocol { detail: String },
-    /// The body is not compressed in the way its header says.
+    /// The body is not compressed in the way its header declares.
     #[error("the body cannot be decompressed{}", colon(detail))]
     Unpack { detail: String },
     /// The permit to send expired because the process was suspended for too long.
@@ -98,7 +99,7 @@ impl SendFault {
         )
     }
 
-    /// Masks the texts that come from the request or the server.
+    /// Masks the strings that come from the request or the server.
     pub(crate) fn masked(mut self, mask: &Mask) -> SendFault {
         // Truncate after masking: a partial secret would not be recognized.
         let hide = |text: &mut String| {
@@ -230,7 +231,7 @@ fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a 
     errors.find_map(|error| error.downcast_ref())
 }
 
-/// The message of the innermost error; those above it only say that there is one.
+/// The message of the innermost error, because the outer ones contain no details.
 fn detail(error: &reqwest::Error) -> String {
     let sources = std::iter::successors(error.source(), |&error| error.source());
     sources.last().map(ToString::to_string).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Decides where requests may go. Pure: the client consults it for a URL before sending, for every
-//! address that a name resolves to, and for every redirect.
+//! Decides where requests may go, without doing any I/O. The client consults it for a URL before
+//! sending, for every address that a name resolves to, and for every redirect.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ struct Allowed {
     port: Option<u16>,
 }
 
-/// A text that is not a valid host.
+/// A string that is not a valid host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a valid host: write `name`, `name:port`, an address, or `[ipv6]:port`")]
 pub struct InvalidHost {
@@ -101,8 +101,9 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Whether a name may resolve to these addresses. A single non-public address refuses them all:
-    /// mixing them is an attack that relies on the wrong one being picked.
+    /// Whether a name may resolve to these addresses. A single non-public address is enough to
+    /// refuse them all, because a mixed answer is an attack that relies on the wrong address being
+    /// picked.
     pub fn check(self, name: &str, addresses: &[IpAddr]) -> Result<(), GuardRefusal> {
         if self == Reach::Anywhere {
             return Ok(());

@@ -138,7 +138,7 @@ async fn fetch(
 }
 
 /// The token URL. The client secret only goes to the catalog's own origin or to the server that the
-/// user named: a document must not be able to send it anywhere else.
+/// user named, because a document must not be able to send it anywhere else.
 async fn token_url(
     auth: &Authenticator,
     client: &Client,
@@ -280,7 +280,7 @@ fn read_token(
     Ok(Token { value: Secret::new(token), renew_at })
 }
 
-/// Whether a text can be sent in a header.
+/// Whether a string can be sent in a header.
 fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

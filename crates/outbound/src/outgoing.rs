@@ -1,4 +1,4 @@
-//! A request as plain parts, without credentials: those are added at the moment it is sent.
+//! A request as plain parts, without credentials, which are added at the moment it is sent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,7 +33,8 @@ impl Outgoing {
     }
 }
 
-/// Shows header names only: a value may be a secret, and nothing here says which ones are.
+/// Shows header names only, because a value may be a secret and it is not known here which ones
+/// are.
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let query: Vec<_> = self.url.query_pairs().map(|(name, _)| name.into_owned()).collect();
@@ -114,7 +115,7 @@ pub(crate) fn put(request: &mut Outgoing, (location, name): &CredentialPlace, va
     }
 }
 
-/// Like [`put`], but with a placeholder text that is shown and never sent.
+/// Like [`put`], but with a placeholder that is shown and never sent.
 pub(crate) fn put_shown(request: &mut Outgoing, place: &CredentialPlace, text: &str) {
     match place {
         (Location::Query, name) => put_query(&mut request.url, name, text),

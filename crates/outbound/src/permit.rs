@@ -38,8 +38,8 @@ impl RequestPermit {
         (self.begins)() && (self.goes_on)()
     }
 
-    /// Wraps a body so that the permit is checked before it is sent. The returned [`Withheld`]
-    /// reports whether sending was refused before it began.
+    /// Wraps a body so that the permit is checked before it is sent. The returned flag is set if
+    /// sending was refused before it started.
     pub(crate) fn guarded(&self, rest: Bytes) -> (reqwest::Body, Arc<AtomicBool>) {
         let (permit, withheld) = (self.clone(), Arc::default());
         let refused = Arc::clone(&withheld);

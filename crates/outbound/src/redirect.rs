@@ -1,5 +1,5 @@
-//! Handles redirects. Pure: the client applies the result and guards the new URL like the first
-//! one.
+//! Computes the request that follows a redirect. The client sends it, and checks the new URL like
+//! the first one.
 
 use bytes::Bytes;
 use milepost_catalog::text::WordList;
@@ -42,7 +42,8 @@ pub(crate) fn follow(
     Ok(next)
 }
 
-/// Whether the method changes to `GET`. As in browsers, a form that was accepted is not sent again.
+/// Whether the method changes to `GET`. As in browsers, a form that was submitted is not sent
+/// again.
 fn becomes_get(method: &str, status: u16) -> bool {
     match status {
         301 | 302 => method == "POST",

@@ -1,6 +1,5 @@
 //! Retries of requests for which a caller is waiting. Requests of a run follow the engine's rules,
-//! which wait longer. The decision is pure; waiting uses the runtime's timer, so that tests can
-//! pause it.
+//! which allow longer delays. Delays use the runtime's timer, so that tests can pause it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
@@ -112,7 +111,7 @@ fn retry_after(value: Option<&str>, date: Option<&str>, now: SystemTime) -> Opti
 /// matter.
 fn chance() -> f64 {
     let bits = RandomState::new().hash_one(()) >> 11;
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    #[expect(clippy::cast_precision_loss, reason = "a float represents 53-bit integers exactly")]
     let chance = bits as f64 / (1_u64 << 53) as f64;
     chance
 }

@@ -1,6 +1,6 @@
 //! Metrics and logs of sent requests.
 //!
-//! They contain no value of the request: no query, no header, no body, and only the template of the
+//! They contain no values from the request: no query, header or body, and only the template of the
 //! path, because paths contain arguments and tokens too.
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Escapes text for use inside a JSON string, the way `serde_json` does.
 
-/// Passes a text on in escaped pieces: most of a prompt needs no escaping and is not copied here.
+/// Passes escaped pieces of `text` to `put`. Most of a prompt needs no escaping and is not copied.
 pub fn escape(text: &str, mut put: impl FnMut(&str)) {
     let mut rest = text;
     loop {
@@ -29,7 +29,7 @@ const CONTROLS: [&str; 0x20] = [
 
 /// How many leading bytes need no escape in a JSON string.
 ///
-/// Checks eight bytes at a time: prompts are long and need few escapes.
+/// Checks eight bytes at a time, because prompts are long and need few escapes.
 pub fn plain_prefix(bytes: &[u8]) -> usize {
     const LOW: u64 = u64::from_le_bytes([0x01; 8]);
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);

@@ -1,4 +1,4 @@
-//! What is wrong with a text, with its position and, if it is certain, the mend.
+//! Faults in a document, each with its position and, if it is certain, a fix.
 
 use crate::limits;
 use crate::mend::Mend;
@@ -7,7 +7,7 @@ use crate::tree::SyntaxKind;
 
 pub(crate) type SyntaxResult<T> = Result<T, Box<SyntaxFault>>;
 
-/// A fault in the text, or in a value that JSON or YAML cannot represent.
+/// A syntax error, or a value that JSON or YAML cannot represent.
 #[derive(Debug, Clone, Default)]
 pub struct SyntaxFault {
     pub at: Span,
@@ -18,13 +18,13 @@ pub struct SyntaxFault {
     pub mend: Option<Mend>,
     /// A related position, with a label.
     pub related: Option<(Span, &'static str)>,
-    /// The line and column, if there is no decoded text in which to count them.
+    /// The line and column, for a document that could not be decoded.
     pub position: Option<(u32, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SyntaxRule {
-    /// The text is not JSON or YAML, or uses a feature that is not supported.
+    /// The document is not JSON or YAML, or uses a feature that is not supported.
     #[default]
     Syntax,
     /// A number that cannot be represented exactly.
@@ -33,7 +33,7 @@ pub enum SyntaxRule {
 }
 
 impl SyntaxFault {
-    /// Boxed: it is large, and nearly every result that could hold one holds a value.
+    /// Boxed, because a fault is large and most results do not contain one.
     pub(crate) fn new(at: Span, message: impl Into<String>) -> Box<SyntaxFault> {
         Box::new(SyntaxFault { at, message: message.into(), ..SyntaxFault::default() })
     }
@@ -54,7 +54,7 @@ impl SyntaxFault {
         Box::new(SyntaxFault { mend: mend.into(), ..*self })
     }
 
-    /// Its mend is other text for a range.
+    /// Sets a fix that replaces a range of the source.
     pub(crate) fn edit(self: Box<Self>, at: Span, text: impl Into<String>) -> Box<Self> {
         self.mend(Mend::Edit { at, text: text.into() })
     }
@@ -80,7 +80,7 @@ impl Faults {
         }
     }
 
-    /// Puts a node that nothing more is said of in the place of a number that cannot be kept.
+    /// Reports a number that cannot be represented and replaces it with a placeholder node.
     pub(crate) fn past_number(
         &mut self,
         read: SyntaxResult<SyntaxKind>,

@@ -1,7 +1,7 @@
-//! Fixes: a mend of the tree as a JSON patch and as edits of the author's text.
+//! Turns a tree edit into a fix: a JSON Patch, and the same change as edits of the author's text.
 //!
-//! The text stays the author's: an edit touches only the bytes it must, and nothing is
-//! reserialized.
+//! An edit touches as few bytes as possible, and nothing is reserialized, so formatting and
+//! comments survive.
 
 use std::cmp::Reverse;
 
@@ -58,7 +58,7 @@ fn exact(source: &Source, root: Option<&SyntaxNode>, at: Span, inner: Span) -> O
     Some(Span { start: at.start + start as u32, end: at.start + end.max(start) as u32 })
 }
 
-/// Turns a mend into a fix; `None` if it cannot be expressed as edits of this text.
+/// Turns a tree edit into a fix; `None` if it cannot be expressed as edits of this source.
 pub fn of(
     mend: &Mend,
     source: &Source,
@@ -86,7 +86,7 @@ fn changes_nothing(edits: &[Edit], source: &Source) -> bool {
     edits.iter().all(|edit| source.slice(edit.at) == edit.text)
 }
 
-/// The edits of a mend that consists only of raw edits.
+/// The raw edits, if `mend` consists of nothing else.
 fn raw(mend: &Mend) -> Option<Vec<Edit>> {
     match mend {
         Mend::Edit { at, text } => Some(vec![Edit { at: *at, text: text.clone() }]),
@@ -193,7 +193,8 @@ impl Maker<'_> {
             Mend::Remove { key } => {
                 let (map, index) = self.root.owner_of(*key)?;
                 let name = &map.entries()[index].0.name;
-                // In the data, a duplicate key already occurs only once.
+                // The parsed data contains a duplicate key only once, so there the patch has
+                // nothing to remove.
                 if map.entries().iter().filter(|(key, _)| key.name == *name).count() == 1 {
                     fix.patch.push(json!({"op": "remove", "path": self.root.pointer(*key)}));
                 }
@@ -235,7 +236,7 @@ impl Maker<'_> {
     fn rename(&self, key: Span, to: &str, fix: &mut Fix) -> Option<()> {
         let (owner, index) = self.root.owner_of(key)?;
         let (name, _) = &owner.entries()[index];
-        // A patch identifies an entry by its key alone: with a duplicate key it might move the
+        // A patch identifies an entry by its key alone, so with a duplicate key it might move the
         // wrong one.
         let twice = owner.entries().iter().filter(|(other, _)| other.name == name.name).count() > 1;
         if twice || owner.get(to).is_some() {
@@ -251,7 +252,7 @@ impl Maker<'_> {
         Some(())
     }
 
-    /// Replaces a node by a value in a form that is valid in both JSON and YAML.
+    /// Replaces a node with a value in a form that is valid in both JSON and YAML.
     fn replacement(&self, at: Span, value: &Value) -> Edit {
         let before = self.source.text()[..at.start as usize].chars().next_back();
         let glued = at.start == at.end && before.is_some_and(|c| c == ':' || c == '-');
@@ -274,7 +275,7 @@ impl Maker<'_> {
         let inner = place.inner?;
         let node = self.root.node_at(place.at)?;
         let value = node.text()?;
-        // A patch repeats the whole text, which would be unreadable for a very long one.
+        // A patch repeats the whole string, which would be unreadable for a very long one.
         if value.len() > limits::FIX_BYTES {
             return None;
         }
@@ -427,7 +428,7 @@ impl Maker<'_> {
         let newline = if self.source.text().contains("\r\n") { "\r\n" } else { "\n" };
         let scalar = !matches!(first_value.kind, SyntaxKind::List(_) | SyntaxKind::Map(_));
         let (line, line_end) = self.source.line_of(first.at.start);
-        // Insert after the first entry, unless it is the last line of a text without a final
+        // Insert after the first entry, unless it is the last line of a file without a final
         // newline.
         let ended = self.source.slice(Span { start: line, end: line_end }).ends_with('\n');
         if ended && scalar && line <= first_value.at.start && first_value.at.end < line_end {

@@ -1,9 +1,9 @@
-//! JSON and YAML: bytes become a tree in which every node knows its position, and changes of the
-//! tree become edits of the text.
+//! Reads JSON and YAML into a tree in which every node knows its position, and turns changes of the
+//! tree into edits of the text.
 //!
-//! Nothing in this crate knows what a document is about, and nothing accesses files, the clock, the
-//! network or the environment. Positions are byte ranges; [`source::Source`] turns them into lines
-//! and columns when they are displayed.
+//! This crate does not interpret documents, and it does not access files, the clock, the network or
+//! the environment. Positions are byte ranges; [`source::Source`] turns them into lines and columns
+//! when they are displayed.
 
 pub mod escape;
 pub mod fault;

@@ -1,4 +1,5 @@
-//! Changes of a document in terms of its tree; `fix` turns them into edits of the text.
+//! Tree edits: changes of a document in terms of its tree, which `fix` turns into edits of the
+//! text.
 
 use serde_json::Value;
 
@@ -26,12 +27,12 @@ impl SourceLocation {
     }
 }
 
-/// A change that mends exactly one fault.
+/// A tree edit that fixes exactly one fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mend {
-    /// Another name for a key.
+    /// Gives a key a new name.
     RenameKey { key: Span, to: String },
-    /// Replaces a node by another value.
+    /// Replaces a node with another value.
     Replace { at: Span, value: Value },
     /// Replaces a part of a string.
     ReplaceText { place: SourceLocation, text: String },
@@ -39,8 +40,8 @@ pub enum Mend {
     Remove { key: Span },
     /// Inserts an entry into a map.
     Insert { map: Span, key: String, value: Value },
-    /// The entry with this key goes, by a name, into another map: into `into` itself, or under that
-    /// entry of it, which is made when it is not there.
+    /// Moves the entry with this key to the map `into`, or to its entry `under`, which is created
+    /// if missing, and renames it to `name`.
     Move { key: Span, into: Span, under: Option<String>, name: String },
     /// Removes an item from a list.
     RemoveItem { at: Span },

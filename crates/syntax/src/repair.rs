@@ -1,14 +1,14 @@
-//! Combines the successive mends of a text that does not parse.
+//! Combines the successive fixes of a document that does not parse.
 //!
-//! Mistakes seldom come alone: an author who indents one line with a tab does so on the next line
-//! too. A parser stops at the first mistake, and only mending it reveals the second.
+//! Mistakes tend to repeat: an author who indents one line with a tab usually does so on the next
+//! line too. A parser stops at the first mistake, and only fixing that one reveals the second.
 
 use crate::limits;
 use crate::mend::Mend;
 use crate::span::Span;
 
-/// Combines the mend of the first fault with those of the faults that it reveals, for as long as
-/// `next` finds one in the text mended so far.
+/// Combines the fix of the first fault with those of the faults that it reveals, for as long as
+/// `next` finds one in the text fixed so far.
 pub(crate) fn with_further(text: &str, first: Mend, next: impl Fn(&str) -> Option<Mend>) -> Mend {
     let mut mends = vec![first];
     for _ in 0..limits::REPAIR_BYTES / text.len().max(1) {
@@ -26,7 +26,7 @@ pub(crate) fn with_further(text: &str, first: Mend, next: impl Fn(&str) -> Optio
     if mends.len() == 1 { mends.remove(0) } else { Mend::All(mends) }
 }
 
-/// The edits that a mend of raw text consists of.
+/// The raw edits that a fix consists of.
 fn edits_of(mend: &Mend) -> Vec<(Span, &str)> {
     match mend {
         Mend::Edit { at, text } => vec![(*at, text.as_str())],
@@ -35,8 +35,8 @@ fn edits_of(mend: &Mend) -> Vec<(Span, &str)> {
     }
 }
 
-/// Applies edits to a text. Also returns, for each edit in order, where its replacement is in the
-/// new text and where the text after it began in the old one.
+/// Applies the edits. Also returns, for each edit in order, where its replacement is in the new
+/// text and where the text after it began in the old one.
 pub(crate) fn spliced(text: &str, edits: &[(Span, &str)]) -> (String, Vec<(Span, u32)>) {
     let mut edits = edits.to_vec();
     edits.sort_by_key(|(at, _)| *at);
@@ -54,7 +54,7 @@ pub(crate) fn spliced(text: &str, edits: &[(Span, &str)]) -> (String, Vec<(Span,
     (result, shifts)
 }
 
-/// Maps a span of the mended text back to the original; `None` if it touches inserted text.
+/// Maps a span of the fixed text back to the original; `None` if it touches inserted text.
 fn original(at: Span, shifts: &[(Span, u32)]) -> Option<Span> {
     if shifts.iter().any(|(put, _)| put.start <= at.end && at.start <= put.end) {
         return None;

@@ -1,7 +1,7 @@
 //! The text of a document: decoding, format detection, and mapping byte offsets to lines and
 //! columns.
 //!
-//! Parsing is left to `json` and `yaml`.
+//! Parsing is done by `json` and `yaml`.
 
 use crate::fault::SyntaxFault;
 use crate::limits;
@@ -56,7 +56,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Decodes bytes. The fault says why they are not valid text.
+    /// Decodes bytes; the fault explains why they are not valid text.
     pub fn decode(bytes: &[u8], format: Option<Format>) -> Result<Source, Box<SyntaxFault>> {
         if bytes.len() > limits::DOCUMENT_BYTES {
             return Err(too_large(Some(bytes.len())));
@@ -96,13 +96,14 @@ impl Source {
         self.format
     }
 
-    /// The bytes to write to a file when the document has this new text.
+    /// The content of the document's file if its text were `text`, with the byte order mark if it
+    /// had one.
     pub fn with_text(&self, text: &str) -> Vec<u8> {
         let mark: &[u8] = if self.bom { b"\xef\xbb\xbf" } else { b"" };
         [mark, text.as_bytes()].concat()
     }
 
-    /// The Markdown fence that models tend to put around documents, and its mend.
+    /// The fault for the Markdown fence that models tend to put around documents, with its fix.
     pub fn fence(&self) -> Option<Box<SyntaxFault>> {
         let text = &self.text;
         let start = text.len() - text.trim_start().len();
@@ -124,7 +125,7 @@ impl Source {
         Some(fault.mend(Mend::All(mends)))
     }
 
-    /// The text of a span; empty if the span is outside this text.
+    /// The text of a span; empty if the span is out of bounds.
     pub fn slice(&self, at: Span) -> &str {
         self.text.get(at.start as usize..at.end as usize).unwrap_or("")
     }
@@ -172,7 +173,7 @@ pub fn too_large(bytes: Option<usize>) -> Box<SyntaxFault> {
         .suggest("split it into several workflows that run each other")
 }
 
-/// Bytes are refused before there is a text to count lines in.
+/// The fault for bytes that cannot be decoded, with the line and column computed from the bytes.
 fn refused(bytes: &[u8], at: usize, what: &str, then: &str) -> Box<SyntaxFault> {
     let mut fault = SyntaxFault::new(Span::new(at, at), what).suggest(then);
     fault.position = Some(position_in(bytes, at));

@@ -25,7 +25,7 @@ impl Span {
         Span { start: self.start, end: last.end }
     }
 
-    /// This span in a text that contains its source at `offset`.
+    /// This span in a larger text that contains the source at `offset`.
     #[must_use]
     pub fn shifted(self, offset: u32) -> Span {
         Span { start: self.start + offset, end: self.end + offset }

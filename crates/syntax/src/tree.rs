@@ -1,7 +1,6 @@
 //! A document as a tree in which every node knows its position in the text.
 //!
-//! Both readers build this tree, and everything else starts from it; it does not interpret the
-//! values.
+//! Both readers build this tree, and everything else works on it; it does not interpret the values.
 
 use std::borrow::Cow;
 
@@ -12,8 +11,8 @@ use crate::span::Span;
 /// A value with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SyntaxNode {
-    /// The position; for an alias, where the alias is written, while its contents keep their own
-    /// positions.
+    /// The position. For an alias, this is where the alias is written; its contents keep the
+    /// positions of the anchored value.
     pub at: Span,
     pub kind: SyntaxKind,
 }
@@ -37,7 +36,8 @@ pub enum SyntaxKind {
     Str(String),
     List(Vec<SyntaxNode>),
     Map(Vec<(SyntaxKey, SyntaxNode)>),
-    /// Rejected by the reader, which has reported it: nothing more is reported about it.
+    /// A value that the reader has rejected and reported, so that nothing more is reported about
+    /// it.
     Bad,
 }
 
@@ -110,7 +110,7 @@ impl SyntaxNode {
         }
     }
 
-    /// Whether two nodes have the same value, wherever they are.
+    /// Whether two nodes have the same value, regardless of their positions.
     pub(crate) fn is_same(&self, other: &SyntaxNode) -> bool {
         match (&self.kind, &other.kind) {
             (SyntaxKind::List(one), SyntaxKind::List(other)) => {
@@ -131,8 +131,8 @@ impl SyntaxNode {
             + self.entries().iter().map(|(_, value)| 1 + value.count()).sum::<usize>()
     }
 
-    /// The JSON pointer of a position: a key stands for its entry, a part of a string for the
-    /// string, and a position between nodes for the node around it.
+    /// The JSON pointer of the innermost node or entry that contains a position; a key counts as
+    /// part of its entry.
     pub fn pointer(&self, at: Span) -> String {
         let mut path = String::new();
         let mut node = self;
@@ -147,8 +147,8 @@ impl SyntaxNode {
         path
     }
 
-    /// The child that contains a position. Siblings are in text order, so this is a binary search:
-    /// documents with very many findings stay cheap.
+    /// The child that contains a position. Siblings are in text order, so this is a binary search,
+    /// which keeps documents with many findings cheap.
     fn child_at(&self, at: Span) -> Option<(String, Option<&SyntaxNode>)> {
         if self.at == at {
             return None;
@@ -184,7 +184,7 @@ impl SyntaxNode {
         child?.owner_of(place)
     }
 
-    /// The list that has an item at this place, and the item's index.
+    /// The list that has an item at this position, and the item's index.
     pub(crate) fn list_of(&self, item: Span) -> Option<(&SyntaxNode, usize)> {
         match self.items().iter().position(|one| one.at == item) {
             Some(index) => Some((self, index)),

@@ -1,12 +1,11 @@
-//! Reads third-party text into a tree without interpreting it; the only requirement is that all of
-//! it can be read.
+//! Reads third-party documents into a tree without interpreting them.
 
 use crate::fault::{Faults, SyntaxFault};
 use crate::source::{Format, Source};
 use crate::tree::SyntaxNode;
 use crate::yaml;
 
-/// Why a text could not be read, and where; line and column start at 1.
+/// Why a document could not be read, and where; line and column start at 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntypedTreeError {
     pub line: u32,

@@ -1,8 +1,8 @@
 //! The YAML reader: turns parser events into a tree with positions, within limits, using the core
 //! schema.
 //!
-//! Strict where YAML is lenient: no tags, no merge keys, one document, keys are scalars, numbers
-//! are finite, and aliases may only expand to a fixed number of nodes.
+//! It is stricter than YAML: no tags, no merge keys, one document, keys are scalars, numbers are
+//! finite, and aliases may expand only to a fixed number of nodes.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
     Parser::new_from_str_with_options(text, options)
 }
 
-/// The offset at which a text stops being valid YAML; its length if all of it is valid.
+/// The offset at which `text` stops being valid YAML; its length if all of it is valid.
 pub(crate) fn sound_until(text: &str) -> usize {
     let mut parser = parser(text);
     loop {
@@ -151,7 +151,8 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Keeps an anchored node with its size, so that an alias can be charged before it is copied.
+    /// Keeps an anchored node with its size, so that an alias can be counted against the limit
+    /// before the node is copied.
     fn remember(&mut self, anchor: usize, node: &SyntaxNode) -> SyntaxResult<()> {
         if anchor == 0 {
             return Ok(());
@@ -306,7 +307,7 @@ impl<'t> Reader<'t, '_> {
         if !rest.is_empty() && !rest.starts_with(['#', ',', '}', ']']) {
             return fault.suggest("put the whole text into quotes");
         }
-        // A guide uses `{{ x }}` where a manifest uses `${{ x }}`.
+        // Guides use `{{ x }}`, and manifests use `${{ x }}`.
         let text = match self.text.lines().any(|line| line.starts_with("workflow:")) {
             true => format!("\"${{{{ {inside} }}}}\""),
             false => format!("\"{{{{{inside}}}}}\""),
@@ -314,7 +315,7 @@ impl<'t> Reader<'t, '_> {
         fault.suggest(format!("write `{text}`")).edit(place, text)
     }
 
-    /// Rejects `{id:5}`, which YAML reads as the key `id:5` without a value; nobody means that.
+    /// Rejects `{id:5}`, which YAML reads as the key `id:5` without a value; no author means that.
     fn refuse_glued_colon(&self, key: &SyntaxKey, value: &SyntaxNode) -> SyntaxResult<()> {
         let source = &self.text[key.at.start as usize..key.at.end as usize];
         let empty = value.kind == SyntaxKind::Null && value.at.start == value.at.end;
@@ -344,7 +345,7 @@ impl<'t> Reader<'t, '_> {
         Ok(SyntaxNode { at, kind: self.faults.past_number(plain(text, at))? })
     }
 
-    /// The full span of a block scalar. The parser's span reaches from the first word to the next
+    /// The full span of a block scalar. The parser's span extends from the first word to the next
     /// token; ours starts at the `|` or `>` and ends after the last word.
     fn block_scalar(&self, at: Span) -> Span {
         let (start, end) = (at.start as usize, at.end as usize);

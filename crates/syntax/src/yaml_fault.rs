@@ -1,5 +1,5 @@
-//! Explains in our own words what is wrong with invalid YAML: the place that an author would point
-//! at and, if it is certain, the mend.
+//! Explains in our own words what is wrong with invalid YAML, with the position of the actual
+//! mistake and, if it is certain, a fix.
 //!
 //! The parser reports where it gave up, which for an unclosed quote or bracket is lines after the
 //! mistake.
@@ -19,7 +19,7 @@ const ESCAPES: &str = "0abtnvfre\"/\\N_LPxuU \t\n";
 /// Looks for one mistake around the offset where the parser gave up.
 type Cause = fn(&Kind, &str, usize) -> Option<Box<SyntaxFault>>;
 
-/// The mistakes that are looked for, in the order in which they are told.
+/// The mistakes to look for; the first one found is reported.
 const CAUSES: &[Cause] = &[
     tab,
     trailing_comma,
@@ -104,7 +104,7 @@ fn tab(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let mut mends = Vec::new();
     let mut from = 0;
     for line in text.split_inclusive('\n') {
-        // After spaces, a tab may belong to a text; at the start of a line it cannot.
+        // After spaces, a tab may be part of a block scalar; at the start of a line it cannot.
         if line.starts_with('\t') || from == start {
             let indent = indentation(line);
             let text = indent.replace('\t', &unit);
@@ -130,8 +130,8 @@ fn indent_unit(text: &str) -> String {
 
 /// `if: !steps.a.output.ok` is a tag in YAML, but a negation to its author.
 pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
-    // This is called for every tag: if the line is too long for such a key, do not look for its
-    // start.
+    // This is called for every tag, so do not search for the start of a line that is too long for
+    // such a key.
     let from = offset.saturating_sub(limits::NEGATION_COLUMN_BYTES);
     let near = &text[text.floor_char_boundary(from)..offset];
     if offset > limits::NEGATION_COLUMN_BYTES && !near.contains('\n') {
@@ -145,8 +145,8 @@ pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
     (takes_expression && negates).then(|| quoted_value(text, offset))?
 }
 
-/// `{id:"5"}`: the fault may show lines later, where the string that the closing quote seemed to
-/// open ends; so a space after the colon has to mend it.
+/// `{id:"5"}`: the parser may give up lines later, because it takes the closing quote for an
+/// opening one. Reported only if a space after the colon lets the parser get past that point.
 fn glued_in_flow(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let mut end = offset;
     for _ in 0..limits::LOOK_BACK_LINES {
@@ -162,14 +162,14 @@ fn glued_in_flow(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>
     None
 }
 
-/// A colon without the space that belongs at `place`.
+/// The fault for a colon without a space after it; the fix inserts the space at `place`.
 fn no_space(at: Span, place: usize) -> Box<SyntaxFault> {
     SyntaxFault::new(at, "no space after the colon")
         .suggest("put a space after the colon")
         .edit(Span::new(place, place), " ")
 }
 
-/// `%YAML 1.1` and its like.
+/// `%YAML 1.1` and other directives.
 fn directive(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     text[line_start(text, offset)..].starts_with('%').then(|| {
         SyntaxFault::new(Span::new(offset, offset), "a YAML directive that is not supported")
@@ -254,7 +254,7 @@ fn glued_key(start: usize, line: &str) -> Option<(usize, usize)> {
     glued.then_some((from, from + colon))
 }
 
-/// `{key:"value"}`: only a quoted key may be that close to its value.
+/// `{key:"value"}`: YAML allows the space to be omitted only after a quoted key.
 fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
     line.match_indices(':').find_map(|(colon, _)| {
         let before = &line[..colon];
@@ -264,7 +264,7 @@ fn glued_quote(start: usize, line: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// `key: a: 1, b: 2}`: the brace at the end shows what is missing at the start.
+/// `key: a: 1, b: 2}`: the opening brace is missing.
 fn unopened(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     if !matches!(kind, Kind::MappingValueNotAllowed) {
         return None;
@@ -328,7 +328,7 @@ fn escape(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     )
 }
 
-/// The double-quoted literal at the start of a text.
+/// The double-quoted literal at the start of `text`.
 fn double_quoted(text: &str) -> Option<&str> {
     let mut escaped = false;
     let end = text.char_indices().skip(1).find(|(_, sign)| {
@@ -438,7 +438,7 @@ fn open_bracket(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFaul
     None
 }
 
-/// What a line leaves open, judging by the line alone.
+/// Quotes and brackets that a line leaves open, judging by the line alone.
 #[derive(Default)]
 struct Opened {
     brackets: Vec<usize>,
@@ -479,7 +479,7 @@ fn begins_value(before: &str, opened: &Opened) -> bool {
         || (!opened.brackets.is_empty() && text.ends_with(['[', '{', ',']))
 }
 
-/// The mend of `key: a value: with a colon`: quotes around everything after the first `: `.
+/// The fix for `key: a value: with a colon`: quotes around everything after the first `: `.
 fn quoted_value(text: &str, offset: usize) -> Option<Mend> {
     let (start, line) = line_at(text, offset);
     let value = line.find(": ")? + 2;

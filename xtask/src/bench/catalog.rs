@@ -21,7 +21,7 @@ use crate::workspace::Workspace;
 
 /// How many times each program imports.
 const ROUNDS: usize = 3;
-/// How many times we import between two imports of the others: ours are short, so noise weighs
+/// How many times we import between two imports of the others. Ours are short, so noise weighs
 /// more.
 const OWN_RUNS: usize = 4;
 const LOADS: usize = 20;
@@ -125,7 +125,7 @@ impl Bench {
         Ok(usage)
     }
 
-    /// A fast wrong answer does not count: every operation must have become a command.
+    /// Rejects a fast but wrong import: every operation must have become a command.
     fn ensure_all(&self, who: &str, count: Option<u64>) -> Result<()> {
         let expected = u64::try_from(self.operations).ok();
         ensure!(count == expected, "{who} made {count:?} of {} operations", self.operations);
@@ -151,7 +151,7 @@ impl Bench {
         ])
     }
 
-    /// The amount of text that a model must read: one of our answers compared with a peer's whole
+    /// The amount of text that a model must read: one of our responses compared with a peer's whole
     /// tool list.
     fn answers(&self) -> Result<Vec<Figure>> {
         let mut longest = 0;
@@ -165,7 +165,7 @@ impl Bench {
             let answer = peers::listed(&usage::measure(command.arg("--bytes"))?.1)?;
             eprintln!("FastMCP's tool list: {} bytes", answer["bytes"]);
         }
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
         let bytes = longest as f64;
         Ok(vec![figure("search_answer_kb", bytes / 1e3, "kB", Limit::AtMost(8))])
     }

@@ -3,7 +3,7 @@
 //! runs.
 //!
 //! Subjects are timed alternately, so that noise affects them alike; a figure is a median. Only our
-//! runs are durable: the others keep nothing.
+//! runs are durable; the other programs persist nothing.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -139,12 +139,13 @@ impl Bench {
         Ok(figures)
     }
 
-    /// Prints what durability adds to a run, next to the time the disk takes for as many syncs: one
-    /// per step, when its outcome and the intent of the next step are written together.
+    /// Prints what durability adds to a run, next to the time that the disk takes for the same
+    /// number of syncs. There is one per step, because its outcome and the intent of the next step
+    /// are written together.
     fn beside_the_disk(&self, steps: usize, cost_ms: f64) -> Result<()> {
         let sync_ms = sync_ms(&self.home)?;
         let rate = 1e3 / sync_ms;
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
         let least = (steps + 1) as f64 * sync_ms;
         eprintln!(
             "{steps:>3} steps: durability costs {cost_ms:.1} ms; the disk syncs {rate:.0} times a \
@@ -164,7 +165,7 @@ impl Bench {
                 done(&mut (subject.command)(steps))?;
                 let wall = start.elapsed().as_secs_f64() * 1e3;
                 let sent = self.server.answered() - before;
-                // A fast wrong run does not count.
+                // A run that sent too few requests does not count.
                 ensure!(sent == steps, "{} sent {sent} of {steps} requests", subject.name);
                 if round > 0 {
                     walls.push(wall);
@@ -209,8 +210,8 @@ impl Bench {
 }
 
 /// A thousand concurrent runs. The limit is group commit on this disk: how fast the journal
-/// acknowledges the same events if each is a write of its own and nothing else is done. The time
-/// for the runs' own writes, with and without their requests, is printed next to it.
+/// acknowledges the same events if each is a separate write and nothing else is done. The time for
+/// the runs' own writes, with and without their requests, is printed next to it.
 fn together(program: &Path, folder: &Path) -> Result<Vec<Figure>> {
     let told = told(Command::new(program).arg("rate").arg(folder))?;
     eprintln!("run_rate: {told}");

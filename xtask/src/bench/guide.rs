@@ -19,7 +19,7 @@ use crate::tools::shout;
 use crate::workspace::Workspace;
 
 const STARTS: usize = 20;
-/// Requests in flight: one, and as many as a busy client has.
+/// The number of requests in flight: one, and as many as a busy client has.
 const WINDOWS: [usize; 2] = [1, 64];
 const PEER: &str = include_str!("../../peers/empty-tool.mjs");
 

@@ -39,7 +39,7 @@ impl GuideFiles {
         for folder in [&few, &many] {
             write(&folder.join("largest.json"), &text)?;
         }
-        // Written last: it shows that all the others exist and are of this version.
+        // This file is written last; it shows that all the others exist and are of this version.
         let path = |number: usize| many.join(format!("guide-{number:05}.json"));
         if fs::read_to_string(path(MANY - 1)).ok() != Some(guide(MANY - 1)) {
             (0..MANY).try_for_each(|number| write(&path(number), &guide(number)))?;

@@ -1,5 +1,5 @@
-//! A server on loopback that gives every request the same answer and counts them, shared by all
-//! subjects of a comparison.
+//! A server on loopback that sends the same response to every request and counts the requests,
+//! shared by all subjects of a comparison.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use anyhow::Result;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
     content-length: 30\r\n\r\n{\"id\":\"o-1042\",\"state\":\"paid\"}";
 const HEAD_END: &[u8] = b"\r\n\r\n";
-/// Maximum bytes of a request without a body.
+/// Maximum size of a request without a body, in bytes.
 const REQUEST_BYTES: usize = 8 * 1024;
 
 pub(crate) struct Loopback {
@@ -30,7 +30,7 @@ impl Loopback {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let count = Arc::clone(&count);
-                // A client that disconnects has all the answers it wanted.
+                // A client that disconnects has received all its responses.
                 thread::spawn(move || drop(serve(stream, &count)));
             }
         });

@@ -1,6 +1,6 @@
 //! The largest allowed manifest: 1,000 mixed steps in just under 1 MiB of YAML.
 //!
-//! It is always the same bytes, so that figures from different days can be compared.
+//! It always consists of the same bytes, so that figures from different days can be compared.
 
 const BYTES_MAX: usize = 1_048_576;
 const BLOCKS: usize = 100;

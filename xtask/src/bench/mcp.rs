@@ -109,7 +109,7 @@ impl Bench {
             for _ in 0..POSTS {
                 client.ask("tools/call", &call)?;
             }
-            #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
             rates.push(POSTS as f64 / start.elapsed().as_secs_f64());
         }
         drop(client);

@@ -110,7 +110,8 @@ pub(crate) fn listed(output: &Output) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("the script of FastMCP printed no JSON")
 }
 
-/// A machine without a network can still measure our own figures.
+/// Reports a peer that cannot be installed instead of failing, so that our own figures can be
+/// measured without a network.
 fn or_shout(folder: Result<PathBuf>) -> Option<PathBuf> {
     folder.inspect_err(|error| shout(&format!("{error:#}"))).ok()
 }

@@ -1,8 +1,8 @@
 //! A server over pipes and a client that times it, with as many requests in flight as a window
 //! allows.
 //!
-//! The client never sleeps but polls for answers. On a machine whose cores go to sleep, waking up
-//! would take longer than most answers and hide their cost.
+//! The client polls for responses and never sleeps. On a machine whose cores go to sleep, waking up
+//! would take longer than most responses and hide their cost.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-/// The maximum total size of requests in flight: more could fill both pipes and cause a deadlock.
+/// Maximum total size of requests in flight, because more could fill both pipes and cause a
+/// deadlock.
 const UNDER_WAY_BYTES_MAX: usize = 60_000;
 
 pub(crate) struct Server {
@@ -104,7 +105,7 @@ impl Server {
         }
         let seconds = start.elapsed().as_secs_f64();
         ensure!(!self.last_failed(), "an error: {}", String::from_utf8_lossy(&self.line));
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
         Ok(calls as f64 / seconds)
     }
 
@@ -149,7 +150,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The server has nothing left to lose and may have exited already.
+        // The server needs no clean shutdown and may already have exited.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -172,9 +173,9 @@ fn spin(output: &ChildStdout) -> Result<()> {
     Ok(())
 }
 
-/// On other systems, the next read waits.
+/// On other systems, the next read blocks instead.
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "it can fail where it does something")]
+#[expect(clippy::unnecessary_wraps, reason = "the version for Unix can fail")]
 fn spin(_: &ChildStdout) -> Result<()> {
     Ok(())
 }

@@ -69,7 +69,7 @@ pub(crate) fn in_turns(subjects: &mut [Subject], window: usize) -> Result<Vec<Ti
     }
     let timed = subjects.iter().zip(before).zip(rates).map(|((subject, before), rates)| {
         let seconds = subject.server.cpu_s().zip(before).map(|(after, before)| after - before);
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
         let cpu_us = seconds.map(|seconds| seconds * 1e6 / (ROUNDS * subject.calls) as f64);
         Timed { rates, cpu_us }
     });

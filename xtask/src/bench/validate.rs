@@ -88,7 +88,7 @@ fn validate_arguments(files: &[PathBuf]) -> Vec<OsString> {
     fixed.into_iter().chain(files.iter().map(OsString::from)).collect()
 }
 
-/// A fast wrong answer does not count: the answer must mention every file.
+/// Rejects a fast but wrong answer: it must mention every file.
 fn ensure_files(answer: &[u8], expected: usize) -> Result<()> {
     let answer: Value = serde_json::from_slice(answer).context("validate printed no JSON")?;
     let files = answer["files"].as_array().map_or(0, Vec::len);

@@ -81,7 +81,7 @@ impl Build<'_> {
         Ok(output.stdout)
     }
 
-    /// Copies text files of the checkout into a folder.
+    /// Copies text files from the checkout into a folder.
     fn texts(&self, names: &[&str], folder: &Path) -> Result<()> {
         for name in names {
             fs::copy(self.workspace.root().join(name), folder.join(name))
@@ -91,7 +91,7 @@ impl Build<'_> {
     }
 }
 
-/// Creates the archive: program, texts, completions, manual pages and SBOM.
+/// Creates the archive: program, text files, completions, manual pages and SBOM.
 fn archive(build: &Build, folder: &Path) -> Result<PathBuf> {
     let name = format!("milepost-{}-{}", build.version, build.target);
     let scratch = tempfile::tempdir().context("cannot make a folder")?;

@@ -1,5 +1,5 @@
 //! The npm packages: `milepost`, from `npm/milepost` in the checkout, and one package with the
-//! binary for each platform, which npm installs where it matches.
+//! binary for each platform, which npm installs on matching systems.
 
 use std::fs;
 use std::path::{Path, PathBuf};

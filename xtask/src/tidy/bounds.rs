@@ -1,4 +1,4 @@
-//! Every numeric bound is in a `limits.rs`, where all bounds of a crate can be read at once.
+//! Every numeric bound must be in a `limits.rs`, so that all bounds of a crate are in one place.
 //!
 //! A bound is a constant of an integer type or a `Duration` whose value is written as a decimal
 //! number. The following are not bounds and may be defined where they are used:

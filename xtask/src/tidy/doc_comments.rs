@@ -1,5 +1,5 @@
-//! A doc comment must say something that the name does not: a unit, an invariant, a reason. One
-//! that only repeats the name, or refers to nothing in particular, has to be removed.
+//! A doc comment must add something to the name, such as a unit, an invariant or a reason. One that
+//! only repeats the name, or refers to nothing in particular, has to be removed.
 
 use std::ops::RangeInclusive;
 
@@ -22,7 +22,7 @@ const BEFORE_NAME: &[&str] = &[
     "type", "union", "mod",
 ];
 
-/// Derives that turn the docs of fields and variants into texts which people or models read.
+/// Derives that turn the docs of fields and variants into text that people or models read.
 const SHOWN: &[&str] = &["Args", "JsonSchema", "Parser", "Subcommand", "ValueEnum"];
 
 pub(crate) fn empty_docs(file: &RustFile) -> Vec<Finding> {
@@ -50,7 +50,8 @@ pub(crate) fn empty_docs(file: &RustFile) -> Vec<Finding> {
     findings
 }
 
-/// The bodies of types whose docs are shown: a description there must not be missing.
+/// The bodies of types whose docs are shown, where a description is required even if it only
+/// repeats the name.
 fn shown_lines(file: &RustFile) -> Vec<RangeInclusive<usize>> {
     let mut ranges = Vec::new();
     each_level(&file.tokens, &mut |level| {
@@ -140,7 +141,7 @@ fn is_same(one: &str, other: &str) -> bool {
     }
 }
 
-/// The words of a text or of a name in camel or snake case, in lowercase.
+/// The words of a comment, or of a name in camel or snake case, in lowercase.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

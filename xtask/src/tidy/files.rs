@@ -11,7 +11,7 @@ use super::finding::Finding;
 const SIZE_MAX: u64 = 200_000;
 const SIZE_EXEMPT: &[&str] = &["Cargo.lock"];
 
-/// Names that say nothing about the content.
+/// Names that do not describe the content.
 const BANNED_NAMES: &[&str] = &[
     "again",
     "all",

@@ -1,4 +1,5 @@
-//! Which crates may depend on which: ranks for our own crates, homes for third-party ones.
+//! Which crates may depend on which: our own crates have ranks, and some third-party crates may be
+//! used only by certain crates of ours.
 
 use std::fs;
 use std::path::Path;

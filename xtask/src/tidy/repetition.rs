@@ -1,5 +1,5 @@
-//! No two places in production code share more than a few lines, because the second copy would be
-//! fixed last or never.
+//! No two places in production code share more than a few lines, because a fix to one copy would be
+//! forgotten in the other.
 
 use std::collections::BTreeMap;
 

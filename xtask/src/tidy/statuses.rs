@@ -1,5 +1,5 @@
-//! A status must be an enum: as text it could be anything, and code that compares it would have to
-//! guess the values.
+//! A status must be an enum, because a string could hold anything, and code that compares it would
+//! have to guess the values.
 
 use proc_macro2::{Delimiter, TokenTree};
 

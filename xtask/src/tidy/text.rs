@@ -34,8 +34,8 @@ pub(crate) fn missing_module_doc(path: &str, source: &str) -> Option<Finding> {
     })
 }
 
-/// Fault injection is only for tests: every access to it must be excluded from release builds by a
-/// gate in the lines right above it.
+/// Fault injection is only for tests, so every access to it must be excluded from release builds by
+/// a gate in the lines right above it.
 pub(crate) fn ungated_faults(path: &str, source: &str) -> Vec<Finding> {
     const WAYS: [&str; 4] = ["mod fail;", "fail::", "file_faults;", "\"MILEPOST_FAIL\""];
     const GATE: &str = "#[cfg(debug_assertions)]";

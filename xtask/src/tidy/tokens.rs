@@ -1,5 +1,4 @@
-//! A Rust file as tokens, for the rules on it: text in a string or a comment is never mistaken for
-//! code.
+//! A Rust file as tokens, so that text in a string or a comment is never mistaken for code.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 

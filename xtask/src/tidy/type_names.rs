@@ -1,5 +1,5 @@
-//! A type name that is visible outside its module stands for one thing in the whole workspace, so
-//! that a search for it finds a single definition.
+//! A type name that is visible outside its module must be unique in the whole workspace, so that a
+//! search for it finds a single definition.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! No `milepost <command>` below the doors: a next step is an operation with arguments, and each
-//! door words it in its own way.
+//! Forbids `milepost <command>` in the crates below the interfaces: there a next step is an
+//! operation with arguments, which each interface words in its own way.
 
 use anyhow::{Result, ensure};
 use proc_macro2::TokenTree;
@@ -83,7 +83,7 @@ fn kebab_case(name: &str) -> String {
     text
 }
 
-/// Finds texts in a Rust file that name a command. Doc comments are exempt, because they are for
+/// Finds strings in a Rust file that name a command. Doc comments are exempt, because they are for
 /// readers of the code.
 pub(crate) fn commands_in_code(file: &RustFile, commands: &[String]) -> Vec<Hit> {
     if !is_below_the_doors(&file.path) {
@@ -130,13 +130,14 @@ fn joined(literal: &str) -> String {
     lines.fold(first, |text, line| text + line.trim_start())
 }
 
-/// The first command that a text names.
+/// The first command that `text` names.
 fn named<'c>(text: &str, commands: &'c [String]) -> Option<&'c str> {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     text.match_indices(PROGRAM).find_map(|(start, _)| {
         let rest = &text[start + PROGRAM.len()..];
         let word = rest.split(|c| !is_of_word(c)).next()?;
-        // `milepost workflow:check` is a built-in catalog command, which nobody types.
+        // `milepost workflow:check` is a built-in catalog command, which is not typed on a command
+        // line.
         let is_catalog = rest[word.len()..].starts_with(':');
         let begins = !text[..start].ends_with(is_of_word) && !is_catalog;
         commands.iter().find(|command| begins && *command == word).map(String::as_str)

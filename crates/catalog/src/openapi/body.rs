@@ -59,7 +59,8 @@ impl Api {
         Some(example.to_value())
     }
 
-    /// What an operation of 2.0 `consumes` or `produces`; JSON when nothing is said.
+    /// The media types that a 2.0 operation declares under `consumes` or `produces`; JSON by
+    /// default.
     pub(crate) fn media_types(&self, operation: &ApiOperation<'_>, key: &str) -> Vec<String> {
         let said = texts(operation.get(key).or_else(|| self.root().get(key)));
         if said.is_empty() { vec!["application/json".to_owned()] } else { said }

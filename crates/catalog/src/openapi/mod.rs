@@ -123,7 +123,7 @@ pub(crate) fn block_of(node: JsonNode<'_>, key: &str, chars: usize) -> String {
     said.map(|said| text::block(&text::without_html(&said), chars)).unwrap_or_default()
 }
 
-/// The names of what a map under a key holds.
+/// The keys of the map under a key.
 pub(crate) fn names_of(node: JsonNode<'_>, key: &str) -> Vec<String> {
     let entries = node.get(key).into_iter().flat_map(JsonNode::entries);
     entries.map(|(name, _)| name.into_owned()).collect()

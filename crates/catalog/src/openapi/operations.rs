@@ -1,4 +1,4 @@
-//! The operations of a document. None is dropped silently.
+//! The operations of a document; an operation that cannot be read is reported.
 
 use milepost_syntax::json::document::JsonNode;
 
@@ -74,7 +74,7 @@ impl Api {
     }
 }
 
-/// The operations of a path, from what stands under it.
+/// Collects the operations of a path item.
 fn operations_of<'d>(
     path: &str,
     item: JsonNode<'d>,

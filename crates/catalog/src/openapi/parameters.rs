@@ -225,7 +225,7 @@ pub(crate) fn path_names(path: &str) -> Vec<&str> {
     names
 }
 
-/// Copies the examples of a parameter, which are declared beside its schema, into the schema.
+/// Copies the examples of a parameter, which are declared next to its schema, into the schema.
 fn with_examples(schema: &mut Value, node: JsonNode<'_>) {
     let mut examples: Vec<Value> =
         node.get("example").map(JsonNode::to_value).into_iter().collect();

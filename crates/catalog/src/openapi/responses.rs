@@ -41,7 +41,7 @@ impl Api {
         found
     }
 
-    /// The operations that values of an answer lead to.
+    /// The operations that can be called with values from a response.
     pub(crate) fn links(&self, node: JsonNode<'_>) -> Vec<ResponseLink> {
         let links = node.get("links").into_iter().flat_map(JsonNode::entries);
         let links = links.filter_map(|(name, link)| Some((name, self.resolve(link).ok()?)));

@@ -69,7 +69,7 @@ impl<'d> SchemaConverter<'d> {
         Value::Object(schema)
     }
 
-    /// What a value says under `schema`; anything goes when it says nothing.
+    /// Converts the schema under `schema`; any value is valid if there is none.
     pub(crate) fn of_member(&mut self, node: JsonNode<'d>) -> Value {
         node.get("schema").map_or(Value::Bool(true), |schema| self.of(schema))
     }
@@ -219,7 +219,8 @@ fn names(node: JsonNode<'_>) -> Option<Value> {
     (!names.is_empty()).then_some(Value::Array(names))
 }
 
-/// A keyword that holds a value, when it is known and the value is one it can hold.
+/// The value of a keyword that is not a schema, if the keyword is known and the value is valid for
+/// it.
 fn plain(key: &str, node: JsonNode<'_>) -> Option<Value> {
     let fits = match key {
         "maxItems" | "maxLength" | "maxProperties" | "minItems" | "minLength" | "minProperties"
@@ -248,15 +249,15 @@ fn discriminator(node: JsonNode<'_>) -> Option<Value> {
     })
 }
 
-/// An integer limit. JSON Schema treats `10.0` as an integer; a negative limit has no effect and is
-/// dropped.
+/// A non-negative integer limit. JSON Schema treats `10.0` as an integer; a negative limit has no
+/// effect and is dropped.
 fn whole(value: &Value) -> Option<Value> {
     let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
-    #[expect(clippy::cast_sign_loss, reason = "what is below zero was sorted out")]
+    #[expect(clippy::cast_sign_loss, reason = "negative numbers are filtered out above")]
     Some(Value::from(number as u64))
 }
 
-/// Converts keywords that 2.0 and 3.0 spell differently.
+/// Converts keywords that have a different form in 2.0 and 3.0.
 fn older(node: JsonNode<'_>, schema: &mut Map<String, Value>) {
     for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         if super::flag(node, exclusive) == Some(true)

@@ -1,4 +1,4 @@
-//! Authentication of callers.
+//! The security schemes and requirements of a document.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Names of parameters and fields used for pagination, without punctuation and case:
-//! `nextpagetoken` stands for `next_page_token` and `nextPageToken`.
+//! `nextpagetoken` matches `next_page_token` and `nextPageToken`.
 
 use crate::text::WordList;
 

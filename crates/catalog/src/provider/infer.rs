@@ -145,7 +145,8 @@ impl<'d> Inference<'d> {
         }
     }
 
-    /// Whether a parameter is worth looking up in the document.
+    /// Whether the table shows that a parameter may need a provider, so that it is worth looking up
+    /// in the document.
     fn is_promising(&self, row: usize, parameter: &RowParameter) -> bool {
         let is_linked =
             || !self.links.is_empty() && self.links.contains_key(&(row, parameter.name.clone()));
@@ -157,7 +158,8 @@ impl<'d> Inference<'d> {
         self.by_thing.contains_key(&thing)
     }
 
-    /// The parameters of a row where they stand; its own come first.
+    /// The document nodes of a row's parameters: those of the operation, then those of its path
+    /// item.
     fn parameter_nodes(&self, row: usize) -> Vec<JsonNode<'d>> {
         let Some(operation) = &self.operations[row] else { return Vec::new() };
         let lists = [operation.get("parameters"), operation.item.get("parameters")];
@@ -235,7 +237,7 @@ impl<'d> Inference<'d> {
         let choice = linked.or_else(|| self.search(&list, parameter).field(&things))?;
         // The user being added is not in the list yet.
         let adds = self.is_put(parameter, at) && choice.pointer == "/login";
-        // After another parameter, only the name can tell whether this one belongs to the same
+        // After another parameter, only the name shows whether this one belongs to the same
         // collection.
         let sure = directly || matches!(parameter.wanted.name.asks(&things), Asks::Field(_));
         if adds || !sure {
@@ -244,8 +246,8 @@ impl<'d> Inference<'d> {
         self.key(parameter, row, choice, Why::Above)
     }
 
-    /// Uses the list above the parameter if its items have a field of the same name, although they
-    /// are a different resource.
+    /// Uses the list at the path before the parameter if its items have a field with the
+    /// parameter's name, although they are a different resource.
     fn namesake(&mut self, parameter: &Parameter<'_, 'd>, row: usize, at: usize) -> Option<Key> {
         if self.is_put(parameter, at) {
             return None;

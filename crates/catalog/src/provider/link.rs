@@ -17,11 +17,11 @@ pub(super) type Links = HashMap<(usize, String), Vec<(usize, String)>>;
 /// Collects all links of the document.
 pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<ApiOperation<'_>>]) -> Links {
     let mut links = Links::new();
-    // Few documents have links; this avoids walking the large ones for nothing.
+    // Few documents have links; this avoids walking large ones that have none.
     if memchr::memmem::find(api.document().text().as_bytes(), FROM_BODY.as_bytes()).is_none() {
         return links;
     }
-    // By id and by reference.
+    // Rows by operation id and by reference.
     let mut targets: HashMap<String, usize> = HashMap::new();
     for (index, row) in rows.iter().enumerate() {
         let keys = row.operation_id.iter().cloned().chain([format!("#{}", row.pointer)]);

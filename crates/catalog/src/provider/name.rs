@@ -91,7 +91,8 @@ impl SplitName {
         (1..self.words.len()).any(|end| stem(&self.words[..end]) == thing)
     }
 
-    /// Whether a parameter with this name is never a choice: dates, pages, versions, free text.
+    /// Whether a parameter with this name never takes its value from a list of choices, such as a
+    /// date, a page, a version or free text.
     pub(super) fn is_never_a_choice(&self) -> bool {
         self.words.last().is_none_or(|last| NEVER.contains(last))
     }
@@ -101,7 +102,8 @@ impl SplitName {
         KEYS.iter().find(|key| Some(*key) == self.words.last().map(String::as_str))
     }
 
-    /// Whether two names for the same place in a path can mean the same value: `id` and `order_id`.
+    /// Whether two names at the same position in a path can mean the same value: `id` and
+    /// `order_id`.
     pub(super) fn may_stand_for(&self, other: &SplitName) -> bool {
         let several = |name: &SplitName| name.words.last().is_some_and(|last| last == "ids");
         let (ours, theirs) = (self.last_key(), other.last_key());
@@ -225,7 +227,7 @@ pub(super) fn same(name: &str, letters: &str) -> bool {
     written.map(|byte| byte.to_ascii_lowercase()).eq(letters.bytes())
 }
 
-/// The identifying fields that a text mentions, in order of preference.
+/// The identifying fields that `text` mentions, in order of preference.
 pub(super) fn keys_in(text: &str) -> Vec<&'static str> {
     let words = || text.split(|c: char| !c.is_ascii_alphanumeric());
     let said = |key: &&str| {

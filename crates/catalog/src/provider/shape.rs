@@ -15,7 +15,7 @@ use crate::{limits, refs};
 
 /// Names of maps that only wrap the response.
 const ENVELOPES: &[&str] = &["data", "response", "result", "results", "embedded", "payload", "d"];
-/// Lists that accompany the main one.
+/// Names of lists that accompany the main one.
 const ASIDE: &[&str] = &["error", "errors", "warning", "warnings", "links", "messages"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +187,7 @@ impl<'d> Shapes<'d> {
         self.core(field.node).map_or(ValueKind::Unknown, |node| self.kind(node))
     }
 
-    /// What the schema of a field says under a key: its `example`, its `format`.
+    /// The string under a key of a field's schema, such as `example` or `format`.
     pub(super) fn text_of(&self, field: &ItemField<'d>, key: &str) -> Option<Cow<'d, str>> {
         self.core(field.node)?.get(key)?.text()
     }

@@ -112,7 +112,7 @@ impl<'d> FieldSearch<'_, 'd> {
         found.or_else(|| self.metadata(things))
     }
 
-    /// The field with exactly the parameter's name, whatever the list contains.
+    /// The field with exactly the parameter's name, regardless of what the list contains.
     pub(super) fn namesake(&self) -> Option<ChosenField> {
         let field = self.find(&self.wanted.name.letters(), false)?;
         Some(made(field, Confidence::Likely))
@@ -130,7 +130,7 @@ impl<'d> FieldSearch<'_, 'd> {
         same.find(|field| self.wanted.takes(self.shapes, field, strict))
     }
 
-    /// Whether there is a field of this name, whatever its type.
+    /// Whether there is a field with this name and any type.
     fn has(&self, letters: &str) -> bool {
         self.list.fields.iter().any(|field| name::same(&field.name, letters))
     }

@@ -1,5 +1,5 @@
 //! Checks arguments against their schemas. A schema is compiled on first use. If it does not
-//! compile, it is not checked, because a mistake in a document must not prevent a call.
+//! compile, its argument is not checked, because a mistake in a document must not prevent a call.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
@@ -67,8 +67,8 @@ impl ArgumentCheck {
         }
     }
 
-    /// What of a value does not fit; an error when nobody can say, and why. Places in `apart` hold
-    /// files, which no schema describes.
+    /// The violations of a value; an error with the reason if it could not be checked. Locations in
+    /// `apart` hold files, which no schema describes.
     pub(crate) fn verdict(
         &self,
         value: &Value,
@@ -121,7 +121,7 @@ fn any_of(schema: Value) -> Value {
     }
 }
 
-/// Whether a pattern exceeded its limits, which says nothing about the value.
+/// Whether a pattern exceeded its limits, so that it is unknown whether the value matches.
 fn gave_up(error: &ValidationError<'_>) -> bool {
     use ValidationErrorKind::{BacktrackLimitExceeded, RegexEngineFailure};
     matches!(error.kind(), BacktrackLimitExceeded { .. } | RegexEngineFailure { .. })

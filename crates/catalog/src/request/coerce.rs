@@ -1,13 +1,13 @@
-//! Converts command-line text to the value that a schema expects. Only the command line guesses: a
-//! value that was given as JSON is used as is.
+//! Converts command-line text to the value that a schema expects. This is only for the command
+//! line; a value that was given as JSON is used as is.
 
 use serde_json::{Map, Value};
 
 use crate::limits;
 use crate::schema::{self, Definitions};
 
-/// Converts a text to the intended value. A text that matches nothing stays a string, and the
-/// argument check then reports what is wrong with it.
+/// Converts command-line text to the intended value. Text that matches nothing stays a string, and
+/// the argument check then reports what is wrong with it.
 pub fn coerce(schema: &Value, defs: &Map<String, Value>, text: &str) -> Value {
     read(schema, defs, text, 0)
 }
@@ -58,7 +58,7 @@ fn integer(text: &str) -> Option<Value> {
     signed.or_else(|| text.parse::<u64>().ok().map(Value::from)).filter(|_| is_digits)
 }
 
-/// Converts a text without a known type: it is read as JSON, unless that would lose digits or a
+/// Converts text without a known type: it is read as JSON, unless that would lose digits or a
 /// leading zero.
 fn untyped(text: &str) -> Value {
     match serde_json::from_str(text) {
@@ -80,7 +80,7 @@ fn chosen(schema: &Value, defs: &Definitions, text: &str) -> Option<Value> {
     found
 }
 
-/// Splits `a,b,c` into a list; an empty text is an empty list.
+/// Splits `a,b,c` into a list; empty text is an empty list.
 fn list(schema: &Value, defs: &Definitions, text: &str, depth: usize) -> Value {
     let mut items = None;
     schema::each_part(schema, defs, &mut |part| items = items.or_else(|| part.get("items")));

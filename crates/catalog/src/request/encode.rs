@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// Everything except the unreserved characters of RFC 3986.
 const UNRESERVED: &AsciiSet = &keeping(NON_ALPHANUMERIC, b"-._~");
 
-/// A set that encodes what another one does but for these characters.
+/// The characters of `set`, except those in `kept`.
 const fn keeping(set: &AsciiSet, kept: &[u8]) -> AsciiSet {
     let (mut set, mut at) = (set.remove(kept[0]), 1);
     while at < kept.len() {
@@ -32,7 +32,7 @@ const QUERY_LITERAL: &AsciiSet = &RESERVED_IN_QUERY.remove(b'&').remove(b'+');
 /// `application/x-www-form-urlencoded` as the URL standard defines it; a space becomes `+`.
 const FORM: &AsciiSet = &keeping(NON_ALPHANUMERIC, b"*-._ ");
 
-/// How a text is encoded.
+/// How text is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encode {
     /// Only unreserved characters are kept.

@@ -33,7 +33,7 @@ pub(crate) fn check(name: &str, value: &str) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Checks that a text can be sent in the `Cookie` header.
+/// Checks that `text` can be sent in the `Cookie` header.
 pub(crate) fn check_cookie(text: &str) -> Result<(), Reason> {
     check("cookie", text)?;
     if text.is_ascii() { Ok(()) } else { Err(Reason::NotLatin) }

@@ -51,7 +51,7 @@ pub fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The media type to send as `Content-Type`; for a range, the plainest type that it includes.
+/// The media type to send as `Content-Type`; for a range, the simplest type that it includes.
 pub fn concrete(media_type: &str) -> &str {
     match essence(media_type).as_str() {
         "*/*" | "application/*" => "application/json",
@@ -72,7 +72,7 @@ pub fn matches(offered: &str, asked: &str) -> bool {
     }
 }
 
-/// Whether a text is a valid media type.
+/// Whether `text` is a valid media type.
 pub(crate) fn is_media_type(text: &str) -> bool {
     let is_token = |part: &str| !part.is_empty() && part.bytes().all(is_token_byte);
     let essence = essence(text);

@@ -1,5 +1,5 @@
-//! Turns a command and its arguments into the exact bytes of a request. Pure: nothing is sent, no
-//! file is read, and the same arguments always produce the same bytes.
+//! Turns a command and its arguments into the exact bytes of a request. Nothing is sent, no file is
+//! read, and the same arguments always produce the same bytes.
 
 mod accept;
 mod assign;
@@ -38,7 +38,7 @@ pub struct Arguments {
     pub with: Map<String, Value>,
     /// The body, or a part of it that `with` completes.
     pub body: Option<Value>,
-    /// The media type of the body; by default, the plainest one available.
+    /// The media type of the body; by default, the simplest one available.
     pub content_type: Option<String>,
     /// The media type of the response; by default all available ones, JSON first.
     pub accept: Option<String>,

@@ -70,7 +70,7 @@ fn head(part: &MultipartPart) -> String {
     head
 }
 
-/// Escapes a name like browsers do: a quote or a line break would end the header.
+/// Escapes a name as browsers do, because a quote or a line break would end the header.
 fn escaped(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -8,8 +8,8 @@ use super::media::MediaKind;
 use super::style::{ValueStyle, text_of};
 use crate::command::{ApiParameter, Content, Location, Style};
 
-/// The serialized parameter, including its name where the location needs one; `None` if the value
-/// is undefined.
+/// The serialized parameter, including its name if the location needs one; `None` if the value is
+/// undefined.
 pub(crate) fn written(parameter: &ApiParameter, value: &Value) -> Option<String> {
     let location = parameter.location;
     let encode = match (location, parameter.allow_reserved) {

@@ -1,5 +1,5 @@
-//! The path of a request: fills in a template and verifies that the URL lies under its base. No
-//! value and no document may lead anywhere else.
+//! The path of a request: fills in a template and verifies that the URL lies under its base.
+//! Neither a value nor a document may direct a request anywhere else.
 
 use url::Url;
 
@@ -122,7 +122,7 @@ pub(crate) fn join(base: &Url, path: &str, query: &str) -> Result<Url, Misuse> {
         return Err(Misuse::TooLong { bytes: text.len(), limit: limits::URL_BYTES });
     }
     let url = Url::parse(&text).map_err(|_| refused())?;
-    // Parsing normalizes the URL: if the result differs from what was written, the request would go
+    // Parsing normalizes the URL. If the result differs from what was written, the request would go
     // somewhere else.
     let same = url.path() == whole && url.query().unwrap_or_default() == both;
     if same && is_under(&url, base) { Ok(url) } else { Err(Misuse::Path { path: path.to_owned() }) }

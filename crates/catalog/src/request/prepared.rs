@@ -123,8 +123,8 @@ impl PreparedCommand {
         asked.clone()
     }
 
-    /// Chooses the body content to send: the requested one, else one that supports the given files,
-    /// else the plainest.
+    /// Chooses the body content to send: the requested one, or else one that supports the given
+    /// files, or else the simplest.
     pub(super) fn choose(&self, arguments: &Arguments, misuses: &mut Vec<Misuse>) -> Option<usize> {
         let contents = &self.command.body.as_ref()?.contents;
         let kind = |content: &Content| MediaKind::of(&content.media_type);
@@ -216,7 +216,7 @@ impl PreparedCommand {
         let kind = MediaKind::of(asked.unwrap_or_else(|| media::concrete(&content.media_type)));
         let compile = || ArgumentCheck::compile(&content.schema, defs, true);
         let check = self.contents[at].check.get_or_init(compile);
-        // Before the schema check, which knows nothing about files and media types.
+        // This comes before the schema check, which does not consider files and media types.
         let payload = body::payload(content, asked, &value, defs);
         let payload = payload.map_err(|misuse| draft.misuses.push(misuse)).ok()?;
         // The schema describes the value that XML or bytes represent, not their text.

@@ -40,7 +40,7 @@ pub fn curl(request: &Request, masked: &[&str]) -> String {
     format!("{{ {}; }} | {command} --data-binary @-", commands.join("; "))
 }
 
-/// The body, if it is a single text that can be passed as a shell argument.
+/// The body, if it is a single string that can be passed as a shell argument.
 fn one_text<'p>(pieces: &'p [Piece<'_>]) -> Option<&'p str> {
     match pieces {
         [Piece::Bytes(bytes)] => {
@@ -70,7 +70,7 @@ fn printed(piece: &Piece<'_>) -> String {
     }
 }
 
-/// Quotes a text so that the shell treats it as one word.
+/// Quotes a string so that the shell treats it as one word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,4 +1,4 @@
-//! Arguments as typed on a command line: named texts, and the text of a body.
+//! Arguments as typed on a command line: named strings, and the text of a body.
 
 use serde_json::{Map, Value, json};
 
@@ -9,9 +9,9 @@ use super::{Arguments, PreparedCommand};
 use crate::schema;
 
 impl PreparedCommand {
-    /// Converts texts to values according to the schema of the argument that they name. A repeated
-    /// name becomes a list, and `@path` is a file where bytes are expected. Unknown names are kept
-    /// as they are, and the argument check then reports them.
+    /// Converts strings to values according to the schema of the argument that they name. A
+    /// repeated name becomes a list, and `@path` is a file if bytes are expected. Unknown names are
+    /// kept as they are, and the argument check then reports them.
     pub fn typed(
         &self,
         texts: &[(String, String)],
@@ -77,9 +77,10 @@ impl PreparedCommand {
             .is_some_and(|name| MediaKind::of(media::concrete(name)) == MediaKind::Multipart);
         let takes_files = in_body && (is_multipart || schema::is_binary(schema, defs));
         match text.strip_prefix('@').filter(|_| takes_files) {
-            // `@@` escapes a text that begins with `@`.
+            // `@@` escapes a string that starts with `@`.
             Some(rest) if rest.starts_with('@') => coerce(schema, defs, rest),
-            // Many documents declare a file as a plain string, so in a multipart form `@` decides.
+            // Many documents declare a file as a plain string, so in a multipart form `@` always
+            // means a file.
             Some(path) if schema::types(schema, defs) == ["array"] => json!([{"$file": path}]),
             Some(path) => json!({"$file": path}),
             None => coerce(schema, defs, text),

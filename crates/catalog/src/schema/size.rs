@@ -1,5 +1,5 @@
-//! Estimates the cost of a schema: both compiling it and validating a value follow its references,
-//! and a hostile schema can double the work with every step.
+//! Estimates the cost of a schema. Both compiling it and validating a value follow its references,
+//! so a hostile schema can double the work with every step.
 
 use std::collections::HashMap;
 

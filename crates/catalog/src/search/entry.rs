@@ -175,12 +175,12 @@ impl EntryReader {
         shape
     }
 
-    /// The words of a text into `field`, and with their weight among what is said.
+    /// Adds the words of a string to the entry, weighted by the field that they occur in.
     fn say(&mut self, field: Field, text: &str) {
         self.say_of(field, text, None);
     }
 
-    /// Like `say`, for one of several texts that make up a field.
+    /// Like `say`, for one of several strings that make up a field of `length` words.
     fn say_of(&mut self, field: Field, text: &str, length: Option<usize>) {
         self.field.clear();
         words(text, |word| self.field.extend(self.gathering.term(word)));
@@ -207,7 +207,7 @@ impl EntryReader {
         shape.title = (self.terms.len() - before) as u8;
     }
 
-    /// The intent of the verb that a text begins with.
+    /// The intent of the verb at the start of `text`.
     fn verb(&self, text: &str) -> Option<Intent> {
         let mut first = None;
         let begin = text.char_indices().nth(SEARCH_WORD_CHARS).map_or(text, |(at, _)| &text[..at]);
@@ -221,7 +221,7 @@ impl EntryReader {
         Some(self.verbs[at].1)
     }
 
-    /// Reads the path: its words, and what they say about the command.
+    /// Reads the path: its words, and what they imply about the command.
     fn shape(&mut self, row: &Row) -> EntryShape {
         let from = self.terms.len();
         let parts: Vec<&str> = row.path.split(['/', '#']).filter(|part| !part.is_empty()).collect();
@@ -271,7 +271,7 @@ fn deeds(row: &Row, parts: &[&str], named: Option<Intent>) -> Deeds {
     let mut deeds = match (row.method, named) {
         (Method::Get | Method::Query, _) if several => Deeds::LIST,
         (Method::Get | Method::Query, _) => Deeds::GET,
-        // The name of a `POST` tells what it does, but `PostOrder` only repeats the method.
+        // The name of a `POST` shows what it does, but `PostOrder` only repeats the method.
         (Method::Post, Some(intent)) if intent != Intent::Create => Deeds::of(intent),
         (Method::Post, _) if item => Deeds::UPDATE,
         (Method::Post, _) => Deeds::CREATE,

@@ -69,7 +69,7 @@ pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
     // A workflow may do anything.
     let Some(method) = method else { return 1.0 };
     let has = |deed| deeds.has(deed);
-    // Some APIs use `POST` for everything and only the name tells what a command does.
+    // Some APIs use `POST` for everything, and only the name shows what a command does.
     let asks = method == Method::Post && !has(Deeds::CREATE) && !has(Deeds::UPDATE);
     let reads = matches!(method, Method::Get | Method::Query) || (asks && !has(Deeds::DELETE));
     match intent {

@@ -1,4 +1,4 @@
-//! Finds commands and workflows by what people write. Pure and deterministic.
+//! Finds commands and workflows by free-text queries. Results are deterministic.
 //!
 //! BM25 over weighted fields finds candidates. They are ranked by how well they match the intent of
 //! the query, and by whether the command is about the named resource and nothing more. See `rank`.
@@ -172,7 +172,8 @@ fn group(groups: &mut Vec<Box<str>>, name: &str) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }
 
-/// A hash by which names are compared: their words, however they are joined (FNV-1a, 64 bits).
+/// A hash by which names are compared: that of their words, ignoring how these are joined (FNV-1a,
+/// 64 bits).
 fn key(text: &str) -> Option<u64> {
     let words = text::kebab(text)?;
     Some(words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -8,7 +8,7 @@ use crate::command::Method;
 use crate::limits::{SEARCH_MENDED_WORDS, SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
 use crate::naming;
 
-/// A word of a query with all terms that may stand for it.
+/// A word of a query with all terms that may match it.
 #[derive(Debug)]
 pub(super) struct Concept {
     /// Distinct terms, each with the confidence that it means the word.
@@ -176,7 +176,7 @@ fn tokens(words: &[String], verb: Option<usize>) -> Vec<Token> {
     tokens
 }
 
-/// All terms that may stand for a known word.
+/// All terms that may match a known word.
 fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
     let mut terms = Terms::default();
     let word = &*token.text;

@@ -145,7 +145,7 @@ impl<'a> Ranking<'a> {
         tally.score * (0.3 + 0.7 * covered) * fit * settled * current / depth
     }
 
-    /// How closely an entry is about what the query names and nothing else.
+    /// How closely the subject of an entry matches the query's.
     fn about(&self, entry: u32) -> f32 {
         let shape = &self.index.shapes[entry as usize];
         let from = shape.from as usize;

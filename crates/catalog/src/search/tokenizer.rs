@@ -145,7 +145,7 @@ pub(super) fn normal(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Words that say nothing about the subject of a command.
+/// Words that reveal nothing about the subject of a command.
 static STOP: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let words = "a about across all also am an and any anyone are as at be been belonging but \
         by can could \
@@ -156,7 +156,7 @@ static STOP: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words.split_whitespace().collect()
 });
 
-/// Whether a word says nothing about the subject of a command.
+/// Whether a word reveals nothing about the subject of a command.
 pub(super) fn is_stop(word: &str) -> bool {
     STOP.contains(word)
 }

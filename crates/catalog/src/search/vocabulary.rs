@@ -9,7 +9,7 @@ use super::stem::stem;
 use super::tokenizer;
 use crate::limits::{SEARCH_NEAR_WORDS, SEARCH_WORD_CHARS};
 
-/// The number that stands for a word.
+/// The number that identifies a word.
 pub(super) type Term = u32;
 
 /// Collects words and numbers them.
@@ -64,7 +64,7 @@ pub(super) struct Vocabulary {
     texts: Vec<Box<str>>,
     /// The terms sorted by text.
     sorted: Vec<Term>,
-    /// Terms that share a stem, where the stem is not the only word.
+    /// Terms by stem, without stems whose only term is the stem itself.
     families: BTreeMap<String, Vec<Term>>,
 }
 

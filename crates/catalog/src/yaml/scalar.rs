@@ -31,7 +31,7 @@ pub(super) fn plain(text: &str) -> Plain<'_> {
     }
 }
 
-/// A YAML number as JSON, borrowed if the spelling is the same.
+/// A YAML number as JSON, borrowed if the notation is the same.
 fn number(text: &str) -> Option<Cow<'_, str>> {
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = text.strip_prefix(prefix) {
@@ -57,7 +57,8 @@ fn number(text: &str) -> Option<Cow<'_, str>> {
         && mantissa.len() > usize::from(fraction.is_some())
         && is_digits(power)
         && (exponent.is_empty() || !power.is_empty());
-    // `010` is ten in the core schema, eight elsewhere, and perhaps a postal code to its author.
+    // `010` is ten in the core schema, eight elsewhere, and perhaps a postal code, so it stays
+    // text.
     if !fits || (whole.len() > 1 && whole.starts_with('0')) {
         return None;
     }

@@ -1,6 +1,7 @@
-//! What agents are told, how their output is checked, and which step of a guide is due.
+//! The prompts that agents receive, the checks of their output, and the step of a guide that is
+//! due.
 //!
-//! Everything here is a function of the workflow and the caller's arguments; nothing is stored.
+//! Everything here depends only on the workflow and the caller's arguments; nothing is stored.
 
 pub mod agent_prompt;
 pub mod output_check;

@@ -69,8 +69,8 @@ enum Judgement {
 }
 
 impl Criteria {
-    /// The messages of the rules that apply in a context, which say what an output will be checked
-    /// for.
+    /// The messages of the rules that apply in a context, which describe what an output will be
+    /// checked for.
     pub fn applicable(&self, context: &dyn Variables) -> Vec<String> {
         match self {
             Criteria::All(parts) => {

@@ -112,7 +112,7 @@ fn sum(value: &Value, plus: i64) -> Option<Value> {
         return whole.checked_add(plus).map(Value::from);
     }
     let number: f64 = value.as_f64().or_else(|| text?.parse().ok())?;
-    #[expect(clippy::cast_precision_loss, reason = "what prompts add is small")]
+    #[expect(clippy::cast_precision_loss, reason = "the numbers that prompts add are small")]
     let sum = number + plus as f64;
     serde_json::Number::from_f64(sum).map(Value::Number)
 }

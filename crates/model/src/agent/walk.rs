@@ -1,8 +1,8 @@
 //! Walking a guide: finds the next step from what the caller reports as done.
 //!
-//! Stateless: the caller keeps all state. A step inside a loop is identified by its instance key,
-//! `loop@2::step`. A caller that appends the key of each step it was given walks every loop
-//! correctly; for one that appends bare ids, the occurrences are counted.
+//! The walk is stateless: the caller keeps all state. A step inside a loop is identified by its
+//! instance key, `loop@2::step`. A caller that appends the key of each step it was given walks
+//! every loop correctly; for one that appends bare ids, the occurrences are counted.
 
 use std::fmt::Write as _;
 
@@ -102,8 +102,8 @@ pub fn next<'w, 'c>(
 }
 
 /// The next step of one loop of a manifest. The steps may be of any kind. Conditions that are
-/// expressions are treated as true: the caller, who knows the results of earlier steps, evaluates
-/// them.
+/// expressions are treated as true, because the caller, who knows the results of earlier steps,
+/// evaluates them.
 pub fn within<'w, 'c>(
     workflow: &'w Workflow,
     looped: &'w Step,
@@ -152,8 +152,8 @@ struct Walker<'w, 'c> {
     key: String,
     scope: WalkScope<'w, 'c>,
     loops: Vec<LoopPass<'w, 'c>>,
-    /// Whether a later pass of an enclosing loop has begun. If so, an inner loop that has run gets
-    /// no more passes.
+    /// Whether a later pass of an enclosing loop has started. If so, an inner loop that has run
+    /// gets no more passes.
     closed: bool,
     /// The number of steps and loops visited.
     visits: usize,
@@ -217,7 +217,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     /// Whether a step is done or skipped. Bare ids count only for instances that run, so the n-th
-    /// occurrence of an id stands for the n-th of those.
+    /// occurrence of an id completes the n-th of those.
     fn is_done(&mut self, step: &'w Step) -> bool {
         let id = step.name();
         if self.done.keys.contains(self.key.as_str()) {
@@ -241,8 +241,8 @@ impl<'w, 'c> Walker<'w, 'c> {
         around.map_or(0, |pass| self.done.passes_done(pass.id))
     }
 
-    /// Records a completed step inside a loop. Outside loops this is not needed: a step has one
-    /// instance, and a completed step is not skipped.
+    /// Records a completed step inside a loop. This is not needed outside loops, where a step has
+    /// one instance, and a completed step is not skipped.
     fn see(&mut self, id: &'w str) {
         if !self.loops.is_empty() {
             self.seen.insert(id);
@@ -324,10 +324,10 @@ impl<'w, 'c> Walker<'w, 'c> {
         Ok(None)
     }
 
-    /// Whether any step of a pass is done; if so, the pass is completed whatever its condition says
-    /// now. For an outermost loop, a bare id is enough. For a nested loop, a bare id may belong to
-    /// a later pass of the outer loop, unless steps next to the inner loop determine the pass, or
-    /// only some steps of the body are reported as done.
+    /// Whether any step of a pass is done; if so, the pass must be completed even if its condition
+    /// no longer holds. For an outermost loop, a bare id is enough. For a nested loop, a bare id
+    /// may belong to a later pass of the outer loop, unless steps next to the inner loop determine
+    /// the pass, or only some steps of the body are reported as done.
     fn has_begun(&self, looped: &'w Loop) -> bool {
         if self.done.begun.contains(self.key.as_str()) {
             return true;
@@ -414,8 +414,8 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
     }
 
-    /// Warns about steps that are skipped while their condition waits for a variable: their order
-    /// may matter.
+    /// Warns about steps that are skipped while their condition waits for a variable, because their
+    /// order may matter.
     fn remark_on_waiting(&mut self) {
         for BlockedStep { step, wanted } in &self.blocked {
             let variable = &wanted.variable;

@@ -1,5 +1,5 @@
-//! What validation knows about the commands that a workflow runs. The catalogs provide the answers;
-//! without catalogs everything is unchecked, which is not an error.
+//! What validation knows about the commands that a workflow runs. This comes from the catalogs;
+//! without them everything is unchecked, which is not an error.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub trait Commands {
 /// The result of a lookup.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lookup {
-    /// There is no way to tell.
+    /// The catalog is not available, so nothing is known.
     Unchecked,
     /// There is no such catalog. The payload lists the existing catalogs.
     NoCatalog(Vec<String>),
@@ -32,7 +32,7 @@ pub enum Lookup {
 /// What validation needs to know about a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandInfo {
-    /// The arguments it takes, wherever they are sent.
+    /// The arguments it takes, regardless of where they are sent.
     pub parameters: Vec<Parameter>,
     /// The body it takes.
     pub body: Option<BodyInfo>,

@@ -1,4 +1,4 @@
-//! Checks that the commands which steps run exist and get the arguments they take.
+//! Checks that the commands that steps run exist and receive the arguments they take.
 
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::SyntaxNode;
@@ -22,7 +22,7 @@ struct Call<'c> {
     target: &'c Spot<Target>,
     /// The key under which the arguments are written.
     key: &'static str,
-    /// The arguments. An argument that comes from elsewhere has no value here.
+    /// The arguments. An argument whose value comes from an input or step has no value here.
     given: Vec<(&'c Spot<String>, Option<&'c Dynamic>)>,
     body: Option<&'c Dynamic>,
 }
@@ -157,7 +157,7 @@ impl Checker<'_> {
         let target = &call.target.value;
         match (&info.body, call.body) {
             (None, Some(body)) => {
-                let message = format!("`{target}` must be no body");
+                let message = format!("`{target}` takes no body");
                 Finding::error(body.at(), Rule::Argument, message)
                     .on_key()
                     .suggest("remove `body`, or use `with`")

@@ -1,7 +1,7 @@
 //! The checks that need the whole workflow: names, types, order, secrets, commands.
 //!
-//! They run on a draft, so that a document with structural errors still gets all its other
-//! findings. Parts that could not be read are not checked.
+//! They run on a draft, so that all other findings are still reported for a document with
+//! structural errors. Parts that could not be read are not checked.
 
 pub mod catalog_lookup;
 mod commands;
@@ -36,7 +36,7 @@ use crate::workflow::{Spelling, Workflow};
 use reads::{NameKind, Reads};
 pub(crate) use uses::{of_step, of_workflow};
 
-/// What the checks may know about the world outside the document.
+/// Information from outside the document that the checks may use.
 #[derive(Clone, Copy)]
 pub struct World<'w> {
     /// Looks up commands and workflows.
@@ -59,7 +59,7 @@ pub(crate) struct Checker<'c> {
     pub(crate) steps: HashMap<&'c str, &'c Step>,
     /// The ids and positions of steps that exist but could not be read.
     pub(crate) unread_steps: HashMap<String, Span>,
-    /// Whether a step has no readable id: any unknown name may refer to it.
+    /// Whether there is a step without a readable id, so that any unknown name may refer to it.
     pub(crate) nameless: bool,
     pub(crate) root: &'c SyntaxNode,
     /// The number of findings before the checks.
@@ -161,7 +161,7 @@ fn duplicates(steps: &[&Step], report: &mut Report) {
     for step in steps {
         let id = step.name();
         if let Some(earlier) = first.get(id) {
-            // A loop may list a top-level step as its body: that is one step, not two.
+            // A loop may list a top-level step as its body, which does not make it a second step.
             if earlier.at == step.id.at {
                 continue;
             }
@@ -191,8 +191,8 @@ impl<'c> Checker<'c> {
         if workflow.spelling == Spelling::Manifest {
             self.inputs();
             self.expressions();
-            // Under a key that could not be read every text counts as plain, and that error has
-            // been reported.
+            // The strings under a key that could not be read would all count as plain text, and
+            // that error has already been reported.
             if !self.report.has_errors() {
                 self.unfilled_templates();
             }
@@ -359,8 +359,8 @@ impl<'c> Checker<'c> {
             .add_to(self.report);
     }
 
-    /// Checks the order inside loops, which is that of the text: a step cannot wait for a later
-    /// step of the body or for the loop itself.
+    /// Checks the order inside loops, which is document order: a step cannot wait for a later step
+    /// of the body or for the loop itself.
     fn bodies(&mut self, steps: &'c [Step], around: &mut Vec<&'c str>) {
         for step in steps {
             let Action::Loop(looped) = &step.action else { continue };
@@ -392,8 +392,8 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Rejects the step id `self`: `steps.self` means the step itself, so such a step could not be
-    /// read.
+    /// Rejects the step id `self`, because `steps.self` means the step itself and other steps could
+    /// not refer to such a step.
     fn reserved(&mut self) {
         for step in self.workflow.all_steps() {
             if step.name() == "self" {
@@ -410,7 +410,7 @@ impl<'c> Checker<'c> {
             let names: Vec<&str> = ring.iter().map(|step| step.name()).collect();
             let shown = [&names[..], &names[..1]].concat().join(" → ");
             let Some(at) = self.order.edge_place(ring[0], ring[1 % ring.len()]) else { continue };
-            // A step that reads its own output is reported where it does so.
+            // A step that refers to itself is reported by other checks.
             if ring.len() == 1 {
                 continue;
             }
@@ -420,7 +420,7 @@ impl<'c> Checker<'c> {
         }
     }
 }
-/// A rule that tests add to see how workflows are handled that were valid without it. Not in
+/// A rule that tests add, to see how workflows that were valid without it are handled. It is not in
 /// release builds.
 #[cfg(debug_assertions)]
 pub mod added_rule {

@@ -26,7 +26,7 @@ const RUN_FIELDS: &[&str] = &["id", "workflow", "started_at"];
 
 const ONLY_IN_REQUESTS: &str = "use it only in `with`, `body` or `headers` of a `run` step";
 
-/// An expression, and the names that exist there beside `inputs`, `steps`, `env` and `run`.
+/// An expression, and the names that exist there in addition to `inputs`, `steps`, `env` and `run`.
 #[derive(Clone, Copy)]
 struct Site<'s, 'n> {
     located: Located<'s>,

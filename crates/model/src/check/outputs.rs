@@ -12,7 +12,8 @@ use crate::target::Target;
 /// The result of following a path.
 pub(crate) enum PathCheck {
     Possible,
-    /// Ruled out at this segment for certain, or not mentioned there but allowed. These are there.
+    /// The segment at `index` cannot exist or, unless `certain`, is allowed but not declared.
+    /// `names` are the declared ones.
     Missing {
         index: usize,
         names: Vec<String>,
@@ -85,7 +86,7 @@ impl Checker<'_> {
     }
 }
 
-/// The kind of value that a schema's type name stands for.
+/// The kind of value that a schema's type name denotes.
 pub(crate) fn kind_named(name: &str) -> InferredKind {
     match name {
         "string" => InferredKind::String,

@@ -73,7 +73,8 @@ fn never(when: &When) -> bool {
     }
 }
 
-/// Whether a step reads the status of another one, and so runs however that one ended.
+/// Whether a step reads the status of another one, so that it runs regardless of how that one
+/// ended.
 fn looks_at_status(step: &Step) -> bool {
     let Some(When::Expr(bare)) = &step.when else { return false };
     let mut references = bare.expr.references().iter();

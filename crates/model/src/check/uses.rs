@@ -8,7 +8,7 @@ use crate::wait::Wait;
 use crate::workflow::Workflow;
 
 named_enum! {
-    /// The kind of place an expression stands in, in the words of a message.
+    /// The kind of place that an expression is in, as worded in messages.
     pub(crate) ExprPlace {
         Condition = "`if`",
         /// `repeat.until`.

@@ -1,6 +1,6 @@
 //! Warns about unguarded writes, based on the effects of the commands.
 //!
-//! At most one warning per step, the most specific one.
+//! There is at most one warning per step, the most specific one.
 
 use std::collections::HashSet;
 

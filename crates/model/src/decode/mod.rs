@@ -25,8 +25,7 @@ pub(crate) trait Decode: Sized {
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self>;
 
-    /// The JSON Schema of such a value, which takes anything unless a type says otherwise; named
-    /// parts go to `defs`.
+    /// The JSON Schema of such a value; by default it accepts any value. Named parts go to `defs`.
     fn schema(_defs: &mut Defs) -> Value {
         json!({})
     }
@@ -141,7 +140,7 @@ impl Decode for bool {
     }
 }
 
-/// An integer with its bounds in the type.
+/// An integer whose bounds are part of the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Int<const MIN: i64, const MAX: i64>(pub i64);
 
@@ -163,7 +162,7 @@ impl<const MIN: i64, const MAX: i64> Decode for Int<MIN, MAX> {
                 return mistyped(node, Self::WANT, meant.map(Value::from), report);
             }
             SyntaxKind::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
-                #[expect(clippy::cast_possible_truncation, reason = "whole and far below 2^53")]
+                #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
                 let meant = *number as i64;
                 return mistyped(node, Self::WANT, Some(Value::from(meant)), report);
             }
@@ -195,7 +194,7 @@ fn range_words(min: i64, max: i64) -> String {
     if max == i64::MAX { format!("at least {min}") } else { format!("{min} to {max}") }
 }
 
-/// Text with its minimum and maximum length in characters in the type.
+/// Text whose minimum and maximum length, in characters, are part of the type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundedText<const MIN: usize, const MAX: usize>(pub String);
 
@@ -230,7 +229,7 @@ impl Decode for f64 {
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         match &node.kind {
-            #[expect(clippy::cast_precision_loss, reason = "bounds of numbers are small")]
+            #[expect(clippy::cast_precision_loss, reason = "the bounds are small")]
             SyntaxKind::Int(number) => Some(*number as f64),
             SyntaxKind::Float(number) => Some(*number),
             SyntaxKind::Str(text) => {
@@ -246,7 +245,7 @@ impl Decode for f64 {
     }
 }
 
-/// Any JSON.
+/// Accepts any JSON value.
 impl Decode for Value {
     const WANT: &'static str = "a value";
 
@@ -255,7 +254,8 @@ impl Decode for Value {
     }
 }
 
-/// All of several parts, or none. Every one is looked at, so that every finding is reported.
+/// All parts, or `None` if any is `None`. All of them are evaluated, so that every finding is
+/// reported.
 pub(crate) fn every<T>(parts: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
     let parts: Vec<Option<T>> = parts.collect();
     parts.into_iter().collect()
@@ -324,11 +324,11 @@ pub(crate) fn spot(key: &SyntaxKey) -> Spot<String> {
     Spot { at: key.at, value: key.name.clone() }
 }
 
-/// A name and other names that lead to it: keys that authors write in its place, or keys that
-/// belong in its map.
+/// A key with other keys that lead to it: keys that authors write in its place, or keys that belong
+/// in its map.
 pub(crate) type Aliases = &'static [(&'static str, &'static [&'static str])];
 
-/// The name that an alias stands for.
+/// The name that an alias is replaced with.
 pub(crate) fn unalias(aliases: Aliases, name: &str) -> Option<&'static str> {
     aliases.iter().find(|(_, others)| others.contains(&name)).map(|(meant, _)| *meant)
 }
@@ -343,9 +343,9 @@ pub(crate) struct Fields<'n, 'r> {
     known: KnownKeys,
     /// Sets other names that authors use for a key.
     pub(crate) slips: Aliases,
-    /// Sets the keys that authors put here although they belong in the map of another key.
+    /// Keys that authors put here although they belong in the map of another key.
     pub(crate) homes: Aliases,
-    /// Whether a value would do under a key.
+    /// Whether a value can be decoded as the type of a key.
     fits: fn(&str, &SyntaxNode) -> bool,
     missing: Vec<&'static str>,
     report: &'r mut Report,

@@ -11,7 +11,7 @@ macro_rules! named_enum {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $vis enum $name { $($(#[$doc])* $variant),* }
 
-        #[allow(dead_code, reason = "not every enum is asked for all that names allow")]
+        #[allow(dead_code, reason = "not every enum uses all of these functions")]
         impl $name {
             $vis const ALL: &'static [$name] = &[$($name::$variant),*];
 

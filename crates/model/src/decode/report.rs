@@ -17,7 +17,7 @@ pub(crate) struct Report {
     pub(crate) left_out: usize,
     /// Whether one of the findings left out was an error.
     pub(crate) left_out_error: bool,
-    /// The string that findings are being reported in, and their number.
+    /// The string with the latest finding, and the number of findings in it.
     crowded: (Span, usize),
     pub(crate) patterns: Patterns,
     expressions: usize,
@@ -68,7 +68,7 @@ impl Report {
         self.owners.pop().map(|owner| owner.absent).unwrap_or_default()
     }
 
-    /// Whether an enclosing map has an unknown key of this name.
+    /// Whether an enclosing map has an unknown key with this name.
     pub(crate) fn has_strayed(&self, name: &str) -> bool {
         self.owners.iter().any(|owner| owner.strays.iter().any(|stray| stray == name))
     }

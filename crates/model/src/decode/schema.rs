@@ -7,7 +7,7 @@ use crate::guide::GuideDoc;
 use crate::manifest::ManifestDoc;
 use crate::workflow::Spelling;
 
-/// The JSON Schema (2020-12) of a spelling, for editors and authors.
+/// The JSON Schema (2020-12) of a workflow format, for editors and authors.
 pub fn of(spelling: Spelling) -> Value {
     let mut defs = Defs::new();
     let (top, name, title) = match spelling {
@@ -23,7 +23,7 @@ pub fn of(spelling: Spelling) -> Value {
     if let Some(Value::Object(body)) = defs.remove(name) {
         schema.extend(body);
     }
-    // A document may tell the editor its schema with `$schema`, so the schema must allow that key.
+    // A document may name its schema with `$schema` for editors, so the schema must allow that key.
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.insert("$schema".into(), json!({"type": "string"}));
     }

@@ -1,4 +1,4 @@
-//! "Did you mean": the one candidate that was clearly meant, if there is one.
+//! "Did you mean" suggestions: finds the candidate that was clearly meant, if there is one.
 
 use crate::limits;
 
@@ -18,7 +18,7 @@ pub(crate) fn near<'c, S: AsRef<str> + ?Sized + 'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c S>,
 ) -> Vec<&'c str> {
-    // Longer than any name: nothing is similar, and comparing would take long.
+    // The word is longer than any name, so nothing is similar, and comparing would take long.
     if word.len() > 4 * limits::ID_CHARS {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ pub(crate) fn near<'c, S: AsRef<str> + ?Sized + 'c>(
     best
 }
 
-/// The first of the most similar candidates, for hints: a fix has to be certain, a hint does not.
+/// The first of the most similar candidates, for hints, which unlike fixes need not be certain.
 pub fn closest<'c, S: AsRef<str> + ?Sized + 'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c S>,
@@ -56,8 +56,8 @@ pub fn closest<'c, S: AsRef<str> + ?Sized + 'c>(
     near(word, candidates).into_iter().min()
 }
 
-/// Like [`nearest`], for words of a fixed vocabulary, where an abbreviation is clear as well:
-/// `int`, `desc`.
+/// Like [`nearest`], for a fixed vocabulary, in which abbreviations such as `int` and `desc` are
+/// unambiguous too.
 pub fn nearest_word<'c, S: AsRef<str> + ?Sized + 'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c S> + Clone,
@@ -72,8 +72,7 @@ pub fn nearest_word<'c, S: AsRef<str> + ?Sized + 'c>(
     longer.next().filter(|_| longer.next().is_none())
 }
 
-/// Normalizes a word: `dependsOn`, `depends-on` and `depends_on` are the same word in three
-/// spellings.
+/// Normalizes a word, so that `dependsOn`, `depends-on` and `depends_on` are equal.
 fn fold(word: &str) -> String {
     let letters = word.chars().filter(|c| !matches!(c, '_' | '-' | ' ' | '.'));
     letters.flat_map(char::to_lowercase).collect()

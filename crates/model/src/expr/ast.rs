@@ -153,7 +153,8 @@ named_enum! {
 }
 
 impl ExprNode {
-    /// What reaches the result unchanged: the node itself, or what `+` joins at its top.
+    /// The nodes whose values reach the result unchanged: the node itself, or the operands that `+`
+    /// joins at its top level.
     pub(super) fn joined(&self) -> Vec<&ExprNode> {
         match &self.kind {
             NodeKind::Chain { first, rest } if rest.iter().all(|one| one.op == BinaryOp::Add) => {

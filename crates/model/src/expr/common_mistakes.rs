@@ -1,7 +1,8 @@
 //! Error messages for text that is not an expression.
 //!
 //! Authors — people and language models — bring habits from JavaScript, Python, Jinja and C. Each
-//! message says what to write instead, with a replacement if there is only one possible meaning.
+//! message explains what to write instead, with a replacement if there is only one possible
+//! meaning.
 
 use milepost_syntax::span::Span;
 

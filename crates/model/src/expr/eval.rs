@@ -1,7 +1,7 @@
-//! The evaluator: walks the tree and spends fuel at every node.
+//! The evaluator, which walks the tree and spends fuel at every node.
 //!
-//! It is pure: its only inputs are the tree and the scope, and maps are visited in key order.
-//! Recursion is bounded by the nesting of the source (`limits.rs`).
+//! It is deterministic, because its only inputs are the tree and the scope, and maps are visited in
+//! key order. Recursion is bounded by the nesting of the source (`limits.rs`).
 
 use std::rc::Rc;
 
@@ -225,7 +225,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    /// `left + right` of what is no number.
+    /// `left + right` for operands that are not numbers.
     fn joined(&mut self, left: Value<'v>, right: Value<'v>, at: Span) -> Valued<'v> {
         match (left, right) {
             (Value::Str(left), Value::Str(right)) => {
@@ -262,7 +262,8 @@ impl<'v, 'f> Evaluator<'v, 'f> {
         }
     }
 
-    /// `&&`, `||`, `all` and `exists`: one operand that decides absorbs the errors of the others.
+    /// `&&`, `||`, `all` and `exists`: an operand that decides the result absorbs the errors of the
+    /// others.
     pub(super) fn decided<T>(
         &mut self,
         operands: impl IntoIterator<Item = T>,

@@ -1,4 +1,4 @@
-//! Evaluating member access: fields, indexes, `has()` and optional chaining.
+//! Evaluates member access: fields, indexes, `has()` and optional chaining.
 
 use std::rc::Rc;
 
@@ -56,7 +56,8 @@ impl<'v> Evaluator<'v, '_> {
         };
         let found = match (value, field) {
             (Value::Map(map), _) => Key::of(&index).and_then(|key| map.get(&key)),
-            // An optional field may be null as well as missing: APIs use the two interchangeably.
+            // An optional field may be null as well as missing, because APIs use the two
+            // interchangeably.
             (Value::Null, _) if optional => None,
             (Value::List(list), None) => {
                 let Some(Key::Int(place)) = Key::of(&index) else {

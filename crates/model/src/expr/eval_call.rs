@@ -125,7 +125,7 @@ impl<'v> Evaluator<'v, '_> {
         i64::try_from(size).map(Value::Int).or_else(|_| error(span, EvalErrorKind::Overflow))
     }
 
-    /// What of a text is looked for: a part of it, or a pattern.
+    /// Searches a string for a substring or a pattern.
     fn search(&mut self, call: &Call, text: &str, part: &str, span: Span) -> Eval<bool> {
         if call.function != Function::Matches {
             self.spend_bytes(span, text.len() + part.len())?;
@@ -135,7 +135,7 @@ impl<'v> Evaluator<'v, '_> {
                 _ => text.contains(part),
             });
         }
-        // Matching a pattern may look at each byte several times.
+        // Matching a pattern may visit each byte several times.
         self.spend_bytes(span, 8 * text.len())?;
         if let Some(compiled) = &call.pattern {
             return Ok(compiled.is_match(text));

@@ -6,10 +6,10 @@ use super::ast::{AccessKind, BinaryOp, ChainLink, ExprNode, NodeKind};
 use super::lexer::is_word;
 use super::literal::Literal;
 
-/// A name such as `steps.my-step`, which parses as the subtraction `steps.my - step` although
-/// nobody can mean that.
+/// A name such as `steps.my-step`, which parses as the subtraction `steps.my - step` although no
+/// author can mean that.
 ///
-/// For `inputs` it is only a suspicion, since inputs may be numbers: confirm it by checking which
+/// For `inputs` it is only a suspicion, since inputs may be numbers, so callers must check which
 /// names exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HyphenatedName {

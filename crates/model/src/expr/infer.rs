@@ -7,7 +7,7 @@ use super::{Reference, reference};
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// The kind of a JSON value, as far as it is known without evaluating; named as messages do.
+    /// The kind of a JSON value, as far as it is known without evaluation, named as in messages.
     pub InferredKind {
         Null = "null",
         Bool = "a boolean",

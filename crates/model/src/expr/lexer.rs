@@ -1,7 +1,7 @@
 //! Splits text into tokens.
 //!
-//! A token is a kind and a span; its text is decoded where it is needed (`literal.rs`). The
-//! messages for operators of other languages come from `common_mistakes.rs`.
+//! A token is a kind and a span; its text is decoded when it is needed (`literal.rs`). The messages
+//! for operators of other languages come from `common_mistakes.rs`.
 
 use milepost_syntax::span::Span;
 
@@ -53,7 +53,7 @@ impl<'s> Lexer<'s> {
         Lexer { source, at }
     }
 
-    /// The next token. At the end it is always [`Tok::End`], however often this is called.
+    /// The next token. After the last token it is always [`Tok::End`].
     pub(super) fn next(&mut self) -> Result<Token, SyntaxError> {
         self.skip_blank();
         let start = self.at;

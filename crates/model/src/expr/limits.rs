@@ -2,10 +2,10 @@
 //!
 //! Every loop, recursion and buffer of the parser and the evaluator is bounded by one of these.
 
-/// The longest source of one expression, in bytes.
+/// Maximum length of the source of one expression, in bytes.
 pub const SOURCE_BYTES_MAX: usize = 8 * 1024;
 
-/// How deep an expression may nest (parentheses, arguments, list and map literals).
+/// Maximum nesting depth of an expression (parentheses, arguments, list and map literals).
 ///
 /// It bounds the recursion of the parser, of every traversal of the tree, and of its drop. Chains
 /// such as `a.b.c`, `1 + 1 + 1` and `a ? b : c ? d : e` are flat in the tree and do not count.
@@ -14,10 +14,11 @@ pub const NESTING_DEPTH_MAX: usize = 64;
 /// The fuel of one evaluation unless the caller sets another amount.
 pub const FUEL_DEFAULT: u64 = 100_000;
 
-/// The largest result, in bytes of its compact JSON text.
+/// Maximum size of a result, in bytes of its compact JSON text.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 
-/// How deep a value may nest: the maximum that the JSON parser accepts when a result is read back.
+/// Maximum nesting depth of a value, which is what the JSON parser accepts when a result is read
+/// back.
 ///
 /// It bounds the recursion of every traversal of a value.
 pub const RESULT_DEPTH_MAX: usize = 127;
@@ -25,17 +26,17 @@ pub const RESULT_DEPTH_MAX: usize = 127;
 /// The number of bytes of text that one unit of fuel reads or writes.
 pub(super) const BYTES_PER_FUEL: usize = 64;
 
-/// The fuel for compiling a pattern that is only known at run time, whatever its length.
+/// The fuel for compiling a pattern that is only known at run time, in addition to its length.
 pub(super) const PATTERN_FUEL: u64 = 1_000;
 
-/// The largest compiled pattern of `matches`, in bytes.
+/// Maximum size of a compiled pattern of `matches`, in bytes.
 pub(super) const PATTERN_BYTES_MAX: usize = 256 * 1024;
 
-/// The number of names that an error lists.
+/// Maximum number of names that an error lists.
 pub(super) const NAMES_SHOWN_MAX: usize = 8;
 
-/// The number of names considered for a suggestion.
+/// Maximum number of names considered for a suggestion.
 pub(super) const NAMES_COMPARED_MAX: usize = 256;
 
-/// The longest piece of source or data that an error quotes, in bytes.
+/// Maximum length of a piece of source or data that an error quotes, in bytes.
 pub(super) const QUOTED_BYTES_MAX: usize = 80;

@@ -2,12 +2,13 @@
 //!
 //! An [`Expr`] is parsed once and evaluated any number of times. The language is that of the CEL
 //! specification with optional syntax, without unsigned integers, times, messages and containers.
-//! It differs where JSON and workflows need it to: integers and floating-point numbers mix in
+//! It differs from CEL as JSON and workflows require: integers and floating-point numbers mix in
 //! arithmetic, results are finite, unknown functions are found before anything runs, maps are
 //! visited in key order, and every evaluation terminates (`limits.rs`). `has()` also accepts an
-//! index, and `string(1.0)` is `1.0`, the text a template inserts.
+//! index, and `string(1.0)` is `1.0`, as a template inserts it.
 //!
-//! Nothing here reads a clock, a file or the environment: all data comes through a [`Scope`].
+//! Nothing here reads a clock, a file or the environment, because all data comes through a
+//! [`Scope`].
 
 use std::fmt;
 use std::sync::Arc;

@@ -11,8 +11,8 @@ const INT_LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
 /// Computes `left op right`; `None` if one of them is not a number.
 ///
-/// Integers stay integers. If one side is a floating-point number, the other is converted too:
-/// whether an API returns `20` or `20.0` must not decide whether an expression works.
+/// Integers stay integers. If one side is a floating-point number, the other is converted too,
+/// because an expression must work regardless of whether an API returns `20` or `20.0`.
 pub(super) fn arithmetic<'v>(
     op: BinaryOp,
     left: &Value<'_>,
@@ -103,7 +103,7 @@ fn compare_mixed(integer: i128, double: f64) -> Ordering {
 
 /// The number rounded towards zero, as in `int(x)`.
 pub(super) fn truncated(value: f64) -> Option<i64> {
-    // Both ends are excluded, because the doubles there also stand for integers that are out of
+    // Both ends are excluded, because the doubles there also represent integers that are out of
     // range.
     (value > -INT_LIMIT && value < INT_LIMIT).then_some(value as i64)
 }
@@ -114,7 +114,7 @@ pub(super) fn whole(value: f64) -> Option<i64> {
 }
 
 /// An integer as a floating-point number, rounded if necessary.
-#[expect(clippy::cast_precision_loss, reason = "promotion rounds, as in every language")]
+#[expect(clippy::cast_precision_loss, reason = "rounding is intended, as in other languages")]
 pub(super) fn to_double(value: i64) -> f64 {
     value as f64
 }

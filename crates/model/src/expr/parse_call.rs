@@ -1,4 +1,4 @@
-//! Parses calls: functions, methods, macros, and the few with rules of their own.
+//! Parses calls of functions, methods and macros, and the few calls with special rules.
 
 use milepost_syntax::span::Span;
 use regex::{Regex, RegexBuilder};
@@ -157,7 +157,7 @@ fn secret_use(arg: &ExprNode, span: Span) -> Parsed<SecretUse> {
 pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
-        // The engine shows the pattern with a marker; its last line says what is wrong.
+        // The engine shows the pattern with a marker; its last line is the actual message.
         error => {
             let text = error.to_string();
             let last = text.lines().last().unwrap_or_default();

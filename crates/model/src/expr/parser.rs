@@ -1,7 +1,7 @@
 //! Parses tokens into a tree by recursive descent, with one token of lookahead.
 //!
 //! It stops at the first error, resolves macro variables to slots, and records every reference and
-//! secret along the way; calls are in `parse_call.rs`.
+//! secret along the way. Calls are in `parse_call.rs`.
 
 use milepost_syntax::span::Span;
 
@@ -294,7 +294,7 @@ impl<'s> Parser<'s> {
         let optional = self.eat(Tok::Question)?;
         let name_token = self.token;
         match name_token.tok {
-            // Keywords are allowed after a dot: data may have a field called `in`.
+            // Keywords are allowed after a dot, because data may have a field called `in`.
             Tok::Ident | Tok::Op(BinaryOp::In) | Tok::True | Tok::False | Tok::Null => {}
             Tok::Quoted => return self.quoted_field(dot, optional),
             _ => return common_mistakes::no_member_name(self.source, dot, name_token).fail(),

@@ -1,4 +1,4 @@
-//! A source text that is not an expression, and how to fix it.
+//! Syntax errors in expressions, and how to fix them.
 
 use milepost_syntax::span::Span;
 
@@ -10,7 +10,7 @@ pub struct SyntaxError {
     pub span: Span,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// What to write instead, if the message does not say so.
+    /// What to write instead, if the message does not include that.
     pub help: Option<String>,
     /// A replacement that certainly fixes this error and keeps the author's meaning.
     pub replace: Option<(Span, String)>,
@@ -29,7 +29,8 @@ impl SyntaxError {
         SyntaxError { replace: Some((span, text.into())), ..self }
     }
 
-    /// Boxed: errors are rare, and every level of nesting would hold room for several.
+    /// Boxed, because errors are rare and unboxed results would take much stack at every level of
+    /// nesting.
     pub(super) fn fail<T>(self) -> Result<T, Box<SyntaxError>> {
         Err(Box::new(self))
     }

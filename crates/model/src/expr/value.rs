@@ -46,7 +46,8 @@ impl<'v> Value<'v> {
         } else if let Some(big) = number.as_u64() {
             Value::Big(big)
         } else {
-            // Every other number converts to a double; a NaN would be rejected wherever it is used.
+            // Every other number converts to a double. A NaN would be rejected by every operation
+            // that uses it.
             Value::Double(number.as_f64().unwrap_or(f64::NAN))
         }
     }

@@ -84,7 +84,7 @@ impl Finding {
         Finding { mend: Some(mend), ..self }
     }
 
-    /// A key that has to be there, and what to do about it.
+    /// The finding for a missing required key; `then` is what to do about it.
     pub(crate) fn required(map: Span, key: &str, then: impl Into<String>) -> Self {
         let message = format!("missing required key `{key}`");
         Finding::error(map, Rule::Required, message).suggest(then)
@@ -230,7 +230,7 @@ named_enum! {
         UnmentionedPath = "unmentioned-path",
         /// A missing version where one is usual.
         Version = "version",
-        /// A spelling that works but is not the usual one.
+        /// A notation that works but is not the usual one.
         Spelling = "spelling",
         /// More findings than are kept.
         TooMany = "too-many",

@@ -1,5 +1,5 @@
 //! Hints: what to do next, as data. A hint names operations and arguments, never command lines or
-//! tools: each interface spells those for its own readers, using its [`Wording`].
+//! tools, because each interface writes those for its own readers, using its [`Wording`].
 
 use std::borrow::Cow;
 
@@ -39,9 +39,9 @@ pub enum HintPart {
     Text(String),
     /// A call that any reader of the hint can make.
     Call(Invocation),
-    /// A call that only a person can make, whoever reads the hint.
+    /// A call that only a person can make, even if an agent reads the hint.
     Person { person: Invocation },
-    /// Arguments for the call that the hint is about; `null` where a value has yet to be chosen.
+    /// Arguments for the call that the hint is about; `null` for a value that has yet to be chosen.
     Arguments { arguments: Map<String, Value> },
 }
 
@@ -152,7 +152,7 @@ impl Hint {
         &self.parts
     }
 
-    /// All calls in the hint, whoever can make them.
+    /// All calls in the hint, including those that only a person can make.
     pub fn calls(&self) -> impl Iterator<Item = &Invocation> {
         self.parts.iter().filter_map(|part| match part {
             HintPart::Call(call) | HintPart::Person { person: call } => Some(call),

@@ -37,7 +37,7 @@ macro_rules! codes {
                 match self { $(Code::$name => $code),* }
             }
 
-            /// The category, which says what a caller can do about it.
+            /// The category, which determines what a caller can do about it.
             pub fn category(self) -> Category {
                 match self { $(Code::$name => Category::$category),* }
             }

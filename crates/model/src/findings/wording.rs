@@ -1,5 +1,5 @@
-//! How an interface (a *door*, such as the command line or MCP) spells what hints name, and which
-//! one a response is written for.
+//! How an interface (a *door*, such as the command line or MCP) words the operations that hints
+//! name, and for which door a response is written.
 //!
 //! Responses are serialized far below the door that requested them. [`scoped`] sets the wording of
 //! that door for the duration of a call, and [`Worded`] fields are written in it; outside such a
@@ -17,13 +17,14 @@ use crate::hint::{Hint, Invocation};
 
 /// The wording of a door.
 pub trait Wording: fmt::Debug + Send + Sync {
-    /// Spells a call that any reader of the hint can make.
+    /// Formats a call that any reader of the hint can make.
     fn call(&self, call: &Invocation) -> String;
 
-    /// Spells a call that only a person can make.
+    /// Formats a call that only a person can make.
     fn person(&self, call: &Invocation) -> String;
 
-    /// Arguments for a call, by name alone where `null` says that a value is still to be chosen.
+    /// Formats the arguments of a call. An argument whose value is `null` has yet to be chosen, so
+    /// only its name is shown.
     fn arguments(&self, arguments: &Map<String, Value>) -> String {
         let words = arguments.iter().map(|(name, value)| match value {
             Value::Null => name.clone(),

@@ -1,11 +1,11 @@
 //! Layered layout of one level: boxes in rows, links flowing down between them.
 //!
-//! The usual four steps: rows by longest path (`rows.rs`), dummies where a link passes through a
-//! row and a few barycenter sweeps against crossings (`grid.rs`), positions by least squares
-//! (`positions.rs`), and the wires (this module). There are two additions. Rows have a maximum
-//! width, so a fan-out of thirty becomes a block that can be scrolled rather than a ribbon. And
-//! long links that share an end share their dummies, so they read as one trunk that branches. Boxes
-//! never overlap, and links that follow their dummies bend only between rows.
+//! It takes the usual four steps: rows by longest path (this module), dummies where a link passes
+//! through a row and a few barycenter sweeps against crossings (`grid.rs`), positions by least
+//! squares (`positions.rs`), and the wires (this module). There are two additions. Rows have a
+//! maximum width, so a fan-out of thirty becomes a block that can be scrolled rather than a ribbon.
+//! And long links that share an end share their dummies, so they read as one trunk that branches.
+//! Boxes never overlap, and links that follow their dummies bend only between rows.
 
 use std::collections::HashMap;
 
@@ -73,7 +73,7 @@ pub(super) fn place(level: &Level, sizes: &[BoxSize]) -> Placement {
     grid.finish(level, sizes)
 }
 
-/// The row of each member: below everything it waits for, and where there is room.
+/// The row of each member: the first row with room that is below everything it waits for.
 fn assign_rows(level: &Level, sizes: &[BoxSize]) -> Vec<usize> {
     let mut rows = vec![0_usize; sizes.len()];
     let mut widths: Vec<f64> = Vec::new();
@@ -81,7 +81,8 @@ fn assign_rows(level: &Level, sizes: &[BoxSize]) -> Vec<usize> {
     for link in level.forward() {
         incoming[link.to].push(link.from);
     }
-    // Follows one branch to its end before the next, which keeps branches together in full rows.
+    // Follows one branch to its end before starting the next, which keeps branches together if rows
+    // are full.
     let mut recent = 0_i64;
     let latest_first = |_| {
         recent -= 1;

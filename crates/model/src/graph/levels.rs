@@ -135,7 +135,7 @@ impl Level {
         self.sequence = self.topological(|member| member);
     }
 
-    /// Traverses depth first in document order: a link to a step that is still being visited closes
+    /// Traverses depth first in document order. A link to a step that is still being visited closes
     /// a cycle.
     fn mark_back_links(&mut self) {
         #[derive(Clone, Copy, PartialEq)]

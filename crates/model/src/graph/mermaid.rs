@@ -1,8 +1,8 @@
 //! Writes the graph as a Mermaid flowchart.
 //!
 //! Node ids are generated (`n0`, `n1`, …) and every label is quoted. Anything that Mermaid or HTML
-//! could read as syntax is written as an entity, so no title can end its label, add a directive or
-//! become markup.
+//! could read as syntax is written as an entity, so that no title can end its label, add a
+//! directive or become markup.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -2,8 +2,9 @@
 //!
 //! The three drawings start from one [`Graph`] and share one analysis of its structure
 //! (`levels.rs`), so they agree on what contains what and which links point backwards. Drawing
-//! cannot fail and never trusts its input: indices out of range are ignored, cycles are drawn as
-//! such, and text is sanitized before it is measured. The same graph always gives the same bytes.
+//! cannot fail and does not trust its input: indices out of range are ignored, cycles are drawn as
+//! such, and text is sanitized before it is measured. The same graph always produces the same
+//! bytes.
 
 mod drawing;
 mod grid;

@@ -145,7 +145,7 @@ impl Grid {
 }
 
 /// How strongly a neighbour pulls a cell: straight trunks matter more than centred boxes, and a bus
-/// reaches its boxes wherever they are.
+/// reaches its boxes regardless of their position.
 fn pull(cell: &Cell, near: &Cell) -> f64 {
     match (cell.is_dummy(), near.is_dummy()) {
         (false, false) => 1.0,

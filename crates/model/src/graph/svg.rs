@@ -234,7 +234,7 @@ fn bend(upper: WireRun, lower: WireRun, to: f64) -> String {
     format!(" C{} {middle} {} {middle} {} {to}", upper.x, lower.x, lower.x)
 }
 
-/// A path down to the bus, along it and down again, with rounded corners where there is space.
+/// A path down to the bus, along it and down again, with rounded corners if there is space.
 fn bus_bend(from: f64, to: f64, bus: f64, end: f64) -> String {
     let radius = BUS_RADIUS.min((to - from).abs() / 2.0).min(end - bus).max(0.0);
     let side = if to > from { radius } else { -radius };

@@ -38,7 +38,7 @@ pub(super) fn draw(graph: &Graph, width: usize) -> String {
     align(&drawing.rows, width)
 }
 
-/// One line: lanes, then a name, then the rest starting at a column that all lines share.
+/// One line: lanes, a name, and the rest starting at a column that all lines share.
 #[derive(Default)]
 struct Row {
     lanes: String,

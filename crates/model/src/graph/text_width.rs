@@ -1,7 +1,7 @@
 //! Estimates how wide text is and how much of it fits.
 //!
-//! The reader's fonts are unknown, so widths are estimates that lean towards the widest common
-//! fonts: text is truncated a little early rather than painted over its border.
+//! The reader's fonts are unknown, so widths are estimates based on the widest common fonts. Text
+//! is truncated a little early rather than painted over its border.
 
 use unicode_width::UnicodeWidthChar as _;
 

@@ -1,7 +1,7 @@
-//! Condition objects of the guide spelling: a total function of the caller's context.
+//! Condition objects of the guide format, which have a result in every context.
 //!
-//! Lenient with sloppy values from agents (case, spaces, `"0.9"` for `0.9`), strict with authors:
-//! an unknown operator makes the document invalid instead of being silently false.
+//! Evaluation is lenient with sloppy values from agents (case, spaces, `"0.9"` for `0.9`). Decoding
+//! is strict: an unknown operator makes the document invalid instead of being silently false.
 
 use std::cmp::Ordering::Equal;
 use std::fmt;
@@ -90,7 +90,7 @@ pub enum Comparison {
 pub enum Truth {
     /// The condition holds.
     Holds,
-    /// The condition fails, whatever variables are added.
+    /// The condition fails, regardless of which variables are added.
     Fails,
     /// The result depends on missing variables.
     Undecided(Vec<MissingVariable>),
@@ -310,7 +310,7 @@ fn contains(found: &Value, part: &Value) -> bool {
     }
 }
 
-/// Lenient equality: ignores case, and treats text and the number or boolean it spells as equal.
+/// Lenient equality: ignores case, and treats a number or boolean and its text as equal.
 pub fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::String(one), Value::String(other)) => fold(one) == fold(other),
@@ -376,7 +376,7 @@ const OPERATORS: &[&str] = &[
     "var",
 ];
 
-/// Operator names from other languages, and the operators they stand for.
+/// Operators, and the names for them in other languages.
 const SLIPS: Aliases = &[
     ("equals", &["eq", "is", "==", "value"]),
     ("not_equals", &["ne", "neq", "!=", "not_eq"]),
@@ -399,7 +399,7 @@ impl Decode for Condition {
         let SyntaxKind::Map(entries) = &node.kind else { return wrong(node, report) };
         let before = report.count();
         let variable = variable(node, report);
-        // If `var` could not be read, nothing can be said about the operators next to it.
+        // If `var` could not be read, the operators next to it cannot be checked.
         let readable = variable.is_some() || node.get("var").is_none();
         let operators = entries.iter().filter(|(key, _)| readable && key.name != "var");
         let test = |(key, value): &_| test(key, value, variable.as_ref(), report);
@@ -492,7 +492,7 @@ fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     }
 }
 
-/// The operator that a camel-case spelling stands for.
+/// The canonical name of an operator in camel case.
 fn canonical(name: &str) -> &str {
     match name {
         "notEquals" => "not_equals",

@@ -48,7 +48,7 @@ pub enum CheckKind {
     Contains(String),
     /// The output matches a pattern.
     Regex(RulePattern),
-    /// The output has at least and at most so many characters.
+    /// The output has at least `min` and at most `max` characters.
     Length { min: Option<u64>, max: Option<u64> },
     /// The output is JSON that matches this schema.
     Schema(JsonSchema),
@@ -65,8 +65,8 @@ pub struct RulePattern {
 }
 
 impl RulePattern {
-    /// Whether the pattern matches anywhere in the output. An error says why that cannot be decided
-    /// within the limits.
+    /// Whether the pattern matches anywhere in the output. The error explains why that cannot be
+    /// decided within the limits.
     pub fn is_match(&self, text: &str) -> Result<bool, String> {
         let compiled = self.compiled.get_or_init(|| build(&self.source, &self.flags));
         let regex = compiled.as_ref().map_err(Clone::clone)?;

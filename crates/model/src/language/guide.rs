@@ -1,7 +1,7 @@
-//! The guide spelling: agent-only workflows of the `workflowlookup` contract.
+//! The guide format: agent-only workflows of the `workflowlookup` contract.
 //!
-//! A guide compiles to the same steps as a manifest. Fields of newer editions that have no effect
-//! here are kept, shown, and reported in a warning.
+//! A guide compiles to the same steps as a manifest. Fields of newer editions of the contract that
+//! have no effect here are kept, shown, and reported in a warning.
 
 use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
@@ -100,16 +100,16 @@ shape! {
         "recommendedPreferences" "features" "assessments" "extensionPoints" "references"
         "validatedAgainstSpecVersion" "metricsProfile";
     "id" id: must Spot<GuideId> = "The id, and the name of its file.",
-    "name" name: must BoundedText<1, 128> = "The name people see.",
-    "description" description: must BoundedText<1, 512> = "What it accomplishes.",
+    "name" name: must BoundedText<1, 128> = "The display name.",
+    "description" description: must BoundedText<1, 512> = "What the workflow accomplishes.",
     "version" version: opt SemVer = "A version such as `1.0.0`.",
-    "minServerVersion" min_server_version: opt Spot<SemVer> = "The oldest Milepost it works with.",
-    "category" category: opt String = "The category it is listed under; `general` when absent.",
+    "minServerVersion" min_server_version: opt Spot<SemVer> = "The oldest version of Milepost that it works with.",
+    "category" category: opt String = "The category that it is listed under; `general` by default.",
     "preconditions" preconditions: opt Vec<String> = "What must be true before it starts.",
     "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it starts.",
     "metaGuidance" meta_guidance: opt Vec<String> = "Hints for all steps.",
-    "steps" steps: must Steps = "What is done, in order.",
-    "examples" examples: opt KeptTexts = "Examples of goals it serves.",
+    "steps" steps: must Steps = "The steps, in order.",
+    "examples" examples: opt KeptTexts = "Examples of goals that it serves.",
 }
 
 /// The steps of a guide. A step that could not be read is `None` and has been reported.
@@ -157,16 +157,17 @@ shape! {
         "audit" "verification" "parallelDelegations" "synthesis";
     "id" id: must Spot<StepId> = "The id of the step, unique in the guide.",
     "type" kind: opt GuideStepType = "`loop`, for a step with a body.",
-    "title" title: must String = "The name people see.",
-    "prompt" prompt: opt BoundedText<1, { limits::GUIDE_PROMPT_CHARS }> = "What the agent is told.",
+    "title" title: must String = "The display name.",
+    "prompt" prompt: opt BoundedText<1, { limits::GUIDE_PROMPT_CHARS }> =
+        "The instructions for the agent.",
     "promptBlocks" blocks: opt PromptBlocks = "The prompt as sections.",
-    "promptFragments" fragments: opt Vec<PromptFragment> = "Parts that depend on the context.",
+    "promptFragments" fragments: opt Vec<PromptFragment> = "Parts of the prompt that depend on the context.",
     "agentRole" agent_role: opt RoleText = "The role the agent should take.",
     "guidance" guidance: opt Vec<String> = "Hints for the agent.",
     "askForFiles" ask_for_files: opt bool = "Whether to ask for files.",
-    "requireConfirmation" confirmation: opt Confirmation = "Whether a person confirms.",
+    "requireConfirmation" confirmation: opt Confirmation = "Whether a person has to confirm the output.",
     "runCondition" run_condition: opt Condition = "The step is skipped when this is false.",
-    "validationCriteria" criteria: opt Criteria = "What the output is checked for.",
+    "validationCriteria" criteria: opt Criteria = "The criteria that the output must meet.",
     "modelHint" model_hint: opt String = "Which model suits the step.",
     "hasValidation" has_validation: opt bool = "A note that the step has validation criteria.",
     "loop" spec: opt LoopDoc = "How a loop repeats.",
@@ -212,7 +213,7 @@ impl Decode for LoopBody {
 pub enum Confirmation {
     Never,
     Always,
-    /// If this condition holds.
+    /// A person must confirm if this condition holds.
     When(Condition),
 }
 
@@ -270,8 +271,8 @@ shape! {
     /// A prompt split into sections.
     PromptBlocks = "prompt blocks";
     "goal" goal: opt BlockText = "What to achieve.",
-    "constraints" constraints: opt Vec<BlockText> = "What to respect.",
-    "procedure" procedure: opt Vec<BlockText> = "How to go about it.",
+    "constraints" constraints: opt Vec<BlockText> = "The constraints to respect.",
+    "procedure" procedure: opt Vec<BlockText> = "How to proceed.",
     "outputRequired" output_required: opt Entries<BlockText> = "What the output must contain.",
     "verify" verify: opt Vec<BlockText> = "What to check at the end.",
 }
@@ -284,19 +285,19 @@ shape! {
     ];
     "id" id: opt String = "The id of the fragment.",
     "when" when: opt Condition = "The fragment is added when this is true.",
-    "text" text: req String = "The text.",
+    "text" text: req String = "The text to add.",
 }
 
 words! {
     /// How a loop repeats.
     LoopType {
-        /// As long as a condition holds.
+        /// Repeats as long as a condition holds.
         While = "while",
-        /// Until a condition holds.
+        /// Repeats until a condition holds.
         Until = "until",
-        /// A number of times.
+        /// Repeats a number of times.
         For = "for",
-        /// Once for each item.
+        /// Repeats once for each item.
         ForEach = "forEach",
     }
 }
@@ -341,13 +342,13 @@ shape! {
         ("itemVar", &["var"]),
     ];
     "type" kind: req Spot<LoopType> = "`while`, `until`, `for` or `forEach`.",
-    "maxIterations" max_iterations: req Int<1, { limits::ITERATIONS }> = "The most passes.",
-    "condition" condition: opt Condition = "For `while` and `until`.",
-    "count" count: opt Count = "For `for`: a number or a variable.",
-    "items" items: opt BoundedText<1, 256> = "For `forEach`: the variable that holds the list.",
-    "iterationVar" iteration_var: opt String = "Holds the number of the pass, from 1.",
+    "maxIterations" max_iterations: req Int<1, { limits::ITERATIONS }> = "The maximum number of passes.",
+    "condition" condition: opt Condition = "The condition, for `while` and `until`.",
+    "count" count: opt Count = "The number of passes, for `for`: a number or a variable.",
+    "items" items: opt BoundedText<1, 256> = "The variable that holds the list, for `forEach`.",
+    "iterationVar" iteration_var: opt String = "The variable that holds the number of the pass, starting at 1.",
     "itemVar" item_var: opt String = "The variable that holds the item.",
-    "indexVar" index_var: opt String = "The variable that holds the index, from 0.",
+    "indexVar" index_var: opt String = "The variable that holds the index, starting at 0.",
     "conditionSource" condition_source: opt KeptField = "Kept for other tools.",
 }
 

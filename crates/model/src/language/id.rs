@@ -33,7 +33,7 @@ macro_rules! identifier {
         pub struct $name(String);
 
         impl $name {
-            /// What it looks like, as a regular expression.
+            /// The format as a regular expression.
             pub const PATTERN: &'static str = $pattern;
 
             /// Parses and validates an identifier.

@@ -51,7 +51,7 @@ impl InputType {
 }
 
 words! {
-    /// How many values a person picks.
+    /// How many values a person selects.
     Mode {
         Single = "single",
         /// Any number.
@@ -86,9 +86,9 @@ words! {
 words! {
     /// Where a default comes from.
     DefaultFrom {
-        /// From the document.
+        /// The default is a value in the document.
         Literal = "literal",
-        /// From an environment variable.
+        /// The default is the value of an environment variable.
         Env = "env",
         /// The value last used.
         History = "history",
@@ -109,11 +109,11 @@ shape! {
         ("select", &["value_field", "display_field", "id_field"]),
         ("join", &["separator", "wrap_each"]),
     ];
-    "type" kind: opt InputType = "The type of the value; `string` when absent.",
+    "type" kind: opt InputType = "The type of the value; `string` by default.",
     "description" description: opt String = "What the value is for.",
-    "name" name: opt String = "The name people see.",
-    "placeholder" placeholder: opt String = "Shown in an empty field.",
-    "hint" hint: opt String = "Help beside the field.",
+    "name" name: opt String = "The display name.",
+    "placeholder" placeholder: opt String = "The text shown in an empty field.",
+    "hint" hint: opt String = "Help text shown next to the field.",
     "example" example: opt Value = "An example value.",
     "provider" provider: opt Provider = "The command that lists the choices.",
     "select" select: opt Select = "Which fields of a choice to use.",
@@ -122,12 +122,12 @@ shape! {
     "provider_args" provider_args: opt Entries<Dynamic> = "Arguments of the provider.",
     "depends_on" depends_on: opt Entries<ArgumentSource> = "Arguments from inputs or steps.",
     "cache_ttl_sec" cache_ttl_sec: opt Int<0, 604_800> = "How long choices stay fresh, in seconds.",
-    "on_error" on_error: opt ProviderError = "What happens when the provider fails.",
+    "on_error" on_error: opt ProviderError = "What happens if the provider fails.",
     "optional" optional: opt bool = "Whether a run may start without it.",
     "secret" secret: opt bool = "Whether the value is secret: it is never shown or stored.",
     "enum" choices: opt Vec<Value> = "The values that are allowed.",
     "validate" validate: opt Rules = "Rules for the value.",
-    "default" default: opt InputDefault = "The value to use when none is given.",
+    "default" default: opt InputDefault = "The value to use if none is given.",
     "required" required: opt RequiredSlip = "Not used: inputs are required unless `optional`.",
 }
 
@@ -152,15 +152,15 @@ shape! {
     /// Which fields of a choice are used.
     Select = "a selection of fields";
     "value_field" value_field: opt String = "The field that is the value.",
-    "display_field" display_field: opt String = "The field people see.",
+    "display_field" display_field: opt String = "The field that people see.",
     "id_field" id_field: opt String = "The field that identifies a choice.",
 }
 
 shape! {
     /// How several values become one string.
     Join = "how to join values";
-    "separator" separator: opt String = "Between two values; a comma when absent.",
-    "wrap_each" wrap_each: opt String = "Put before and after each value.",
+    "separator" separator: opt String = "The separator between two values; a comma by default.",
+    "wrap_each" wrap_each: opt String = "The quote to put before and after each value.",
 }
 
 shape! {
@@ -171,13 +171,13 @@ shape! {
         ("pattern", &["regex"]),
     ];
     "enum" choices: opt Vec<Value> = "The values that are allowed.",
-    "pattern" pattern: opt Pattern = "A regular expression the string must match.",
-    "min_length" min_length: opt Int<0, { i64::MAX }> = "The least number of characters.",
-    "max_length" max_length: opt Int<0, { i64::MAX }> = "The largest number of characters.",
-    "minimum" minimum: opt f64 = "The least value.",
-    "maximum" maximum: opt f64 = "The largest value.",
-    "min_items" min_items: opt Int<0, { i64::MAX }> = "The least number of items.",
-    "max_items" max_items: opt Int<0, { i64::MAX }> = "The largest number of items.",
+    "pattern" pattern: opt Pattern = "A regular expression that the string must match.",
+    "min_length" min_length: opt Int<0, { i64::MAX }> = "The minimum number of characters.",
+    "max_length" max_length: opt Int<0, { i64::MAX }> = "The maximum number of characters.",
+    "minimum" minimum: opt f64 = "The minimum value.",
+    "maximum" maximum: opt f64 = "The maximum value.",
+    "min_items" min_items: opt Int<0, { i64::MAX }> = "The minimum number of items.",
+    "max_items" max_items: opt Int<0, { i64::MAX }> = "The maximum number of items.",
     "format" format: opt TextFormat = "The format of the string.",
 }
 
@@ -196,9 +196,9 @@ impl Rules {
     }
 
     fn out_of_range(&self, value: &Value) -> Option<(Rule, String)> {
-        #[expect(clippy::cast_precision_loss, reason = "lengths and bounds of lengths are small")]
+        #[expect(clippy::cast_precision_loss, reason = "length limits are small")]
         let bound = |int: Option<Int<0, { i64::MAX }>>| int.map(|n| n.0 as f64);
-        #[expect(clippy::cast_precision_loss, reason = "lengths of texts and lists are small")]
+        #[expect(clippy::cast_precision_loss, reason = "strings and lists are short")]
         let (low, high, size, unit) = match value {
             Value::Number(number) => {
                 (self.minimum, self.maximum, number.as_f64().unwrap_or(0.0), "a value")
@@ -271,7 +271,7 @@ impl TextFormat {
     }
 }
 
-/// The same judges that JSON Schema has for the forms of texts.
+/// Validators for string formats, the same ones that JSON Schema uses.
 static JUDGES: LazyLock<Vec<(&'static str, jsonschema::Validator)>> = LazyLock::new(|| {
     let judge = |name: &'static str| {
         let options = jsonschema::options().should_validate_formats(true);
@@ -328,7 +328,7 @@ impl Decode for InputDefault {
     }
 }
 
-/// The key `required:`, which other languages have; inputs here use the opposite, `optional`.
+/// The key `required`, which other languages have. Inputs here use the opposite, `optional`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequiredSlip;
 

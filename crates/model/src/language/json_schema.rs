@@ -33,8 +33,8 @@ pub struct Misfit {
 }
 
 impl JsonSchema {
-    /// What of a value does not fit; nothing when it does. At most so many as a reader can use.
-    /// The cause when a pattern in it gives up.
+    /// The violations of a value, up to a limit; an error if the schema does not compile or a
+    /// pattern exceeds its limits.
     pub fn misfits(&self, value: &Value) -> Result<Vec<Misfit>, String> {
         let compile = || compile(&self.value).map_err(|error| clip(error.to_string()));
         let compiled = self.compiled.get_or_init(compile);
@@ -242,8 +242,8 @@ fn is_plain(schema: &Value) -> bool {
     })
 }
 
-/// Whether validating a value may take exponential time: because references are expanded again and
-/// again, or because two branches of a choice lead back to the same schema.
+/// Whether validating a value may take exponential time, because references are expanded again and
+/// again or because two branches of a choice lead back to the same schema.
 fn unfolds_too_far(schema: &Value) -> bool {
     let mut unfolding = Unfolding { root: schema, sizes: HashMap::new(), open: Vec::new() };
     unfolding.size(schema).parts > limits::SCHEMA_UNFOLDED

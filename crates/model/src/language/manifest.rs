@@ -1,4 +1,4 @@
-//! The manifest spelling: its top-level keys, and what they compile to.
+//! The manifest format: its top-level keys, and what they compile to.
 
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
@@ -35,7 +35,7 @@ shape! {
     ];
     "vendor" vendor: req Spot<String> = "The catalog id: the first word of its commands.",
     "title" title: opt String = "Its title.",
-    "source" source: opt String = "Where to get it: a hint for installing.",
+    "source" source: opt String = "Where to get it, for people who do not have it yet.",
     "source_type" source_type: opt SourceType = "Whether `source` is a path or a URL.",
     "version" version: opt String = "The version of the API.",
 }
@@ -44,15 +44,15 @@ shape! {
     /// What must exist before a run.
     Requires = "requirements";
     "catalogs" catalogs: opt Vec<CatalogNeed> = "Catalogs whose commands it uses.",
-    "milepost" milepost: opt Spot<Requirement> = "The Milepost version it needs: `>=0.1`.",
+    "milepost" milepost: opt Spot<Requirement> = "The version of Milepost that it needs, such as `>=0.1`.",
 }
 
 shape! {
     /// What a run may spend.
     Budget = "a budget";
-    "http_calls" http_calls: opt Int<0, 1_000_000> = "The number of requests in all.",
-    "writes" writes: opt Int<0, 1_000_000> = "The number of requests that change something.",
-    "attempts" attempts: opt Int<0, 1_000_000> = "The number of attempts of all steps together.",
+    "http_calls" http_calls: opt Int<0, 1_000_000> = "The maximum total number of requests.",
+    "writes" writes: opt Int<0, 1_000_000> = "The maximum number of requests that change something.",
+    "attempts" attempts: opt Int<0, 1_000_000> = "The maximum total number of attempts.",
 }
 
 /// The inputs. One that could not be read keeps its name, so that its uses are not reported too.
@@ -104,8 +104,8 @@ impl Decode for Inputs {
     }
 }
 
-/// The items of a list of steps, in either spelling: there is one, and no more than a workflow may
-/// have. `least` is what is expected where there is none.
+/// The items of a list of steps, in either format. An empty list and a list with too many steps are
+/// reported; `least` describes what is expected in place of an empty list.
 pub(crate) fn step_items<'n>(
     node: &'n SyntaxNode,
     least: &str,
@@ -158,18 +158,18 @@ shape! {
         ("budget", &["http_calls", "writes", "attempts"]),
     ];
     "workflow" workflow: must Spot<WorkflowId> = "The id, and the name of its file.",
-    "title" title: opt String = "The name people see.",
+    "title" title: opt String = "The display name.",
     "description" description: opt String = "What it does.",
     "version" version: opt SemVer = "A label such as `1.0.0`.",
-    "category" category: opt String = "The category it is listed under.",
+    "category" category: opt String = "The category that it is listed under.",
     "tags" tags: opt Vec<String> = "Labels.",
     "requires" requires: opt Requires = "What must exist before a run.",
-    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many steps run at once.",
+    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many steps run at the same time.",
     "timeout" timeout: opt Period = "How long a run may take.",
     "budget" budget: opt Budget = "Limits on what a run may do.",
     "inputs" inputs: opt Inputs = "The values a run needs, by name.",
     "steps" steps: must StepList = "What a run does, step by step.",
-    "finally" finally: opt StepList = "Steps that always run at the end, also after a failure.",
+    "finally" finally: opt StepList = "Steps that always run at the end, even after a failure.",
     "final_output" final_output: opt Dynamic = "The result of the run.",
 }
 

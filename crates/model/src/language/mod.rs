@@ -1,6 +1,6 @@
 //! The workflow language: the parts of a document.
 //!
-//! A document is spelled as a [`manifest`] or as a [`guide`]; both compile to one [`workflow`] of
+//! A document is written as a [`manifest`] or as a [`guide`]; both compile to one [`workflow`] of
 //! [`step`]s. Each file here covers one part of the language: its Rust type, its decoder, its error
 //! messages and its JSON Schema, declared together by the macros of `decode`.
 

@@ -58,7 +58,7 @@ impl Patterns {
         once(&mut self.compiled, &mut self.large, text.to_owned(), || compile(text))
     }
 
-    /// Checks whether a pattern is valid, once for each pattern and its flags.
+    /// Checks whether a pattern is valid, once for each combination of pattern and flags.
     pub(crate) fn is_sound(
         &mut self,
         text: &str,
@@ -70,7 +70,7 @@ impl Patterns {
     }
 }
 
-/// What became of a pattern, tried unless it is known or too many were too large.
+/// Compiles a pattern once and caches the result, unless too many were too large.
 fn once<K: Hash + Eq, T: Clone>(
     known: &mut HashMap<K, Result<T, String>>,
     large: &mut usize,

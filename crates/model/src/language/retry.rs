@@ -7,11 +7,11 @@ use crate::decode::{Decode, Defs, Int, Report, shape, words, wrong};
 use crate::duration::Period;
 
 words! {
-    /// How the pauses between attempts grow.
+    /// How the delays between attempts grow.
     Backoff {
-        /// Constant pauses.
+        /// The delay is constant.
         Fixed = "fixed",
-        /// Doubling pauses.
+        /// The delay doubles each time.
         Exponential = "exponential",
     }
 }
@@ -23,11 +23,12 @@ shape! {
         ("initial", &["delay", "interval"]),
         ("max", &["max_delay"]),
     ];
-    "max_attempts" max_attempts: opt Int<1, 100> = "Attempts in all, including the first.",
-    "backoff" backoff: opt Backoff = "How the pauses grow.",
-    "initial" initial: opt Period = "The first pause.",
-    "max" max: opt Period = "The longest pause.",
-    "jitter" jitter: opt bool = "Whether pauses vary a little at random.",
+    "max_attempts" max_attempts: opt Int<1, 100> =
+        "The maximum number of attempts, including the first.",
+    "backoff" backoff: opt Backoff = "How the delays grow.",
+    "initial" initial: opt Period = "The first delay.",
+    "max" max: opt Period = "The longest delay.",
+    "jitter" jitter: opt bool = "Whether delays vary a little at random.",
     "on" on: opt Vec<RetryOn> = "Which failures are worth another attempt.",
 }
 

@@ -25,7 +25,7 @@ use crate::target::Target;
 use crate::templated::{Bare, Dynamic, Located, Templated};
 use crate::wait::Wait;
 
-/// One step of a workflow, of any kind and in either spelling.
+/// One step of a workflow, of any kind and in either format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub at: Span,
@@ -91,7 +91,7 @@ pub enum Action {
 }
 
 named_enum! {
-    /// The kinds of steps, each named by the key that makes it.
+    /// The kinds of steps, each named after the key that defines it.
     #[derive(Default)]
     pub ActionKind {
         /// Calls an operation or runs another workflow.
@@ -131,7 +131,7 @@ impl Action {
 pub struct Run {
     /// The command or workflow to run.
     pub target: Spot<Target>,
-    /// The arguments, wherever they are sent.
+    /// The arguments, regardless of where they are sent.
     pub with: Entries<Dynamic>,
     /// The body of the request.
     pub body: Option<Dynamic>,
@@ -171,7 +171,7 @@ pub struct Prompt {
 pub enum PromptText {
     /// Text with `${{ … }}`.
     Template(Templated),
-    /// Text with `{{var}}`, blocks and fragments of the guide spelling.
+    /// Text with `{{var}}`, blocks and fragments, in the guide format.
     Guide {
         text: Option<String>,
         blocks: Option<Box<PromptBlocks>>,
@@ -179,7 +179,7 @@ pub enum PromptText {
     },
 }
 
-/// A loop of the guide spelling.
+/// A loop of the guide format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loop {
     /// How the loop repeats.
@@ -209,7 +209,7 @@ impl ForEach {
 pub enum When {
     /// An expression that yields a boolean.
     Expr(Bare),
-    /// A condition object of the guide spelling.
+    /// A condition object of the guide format.
     Condition(Condition),
 }
 
@@ -293,9 +293,9 @@ shape! {
         ("max_attempts", &["attempts"]),
     ];
     "until" until: req Bare = "The expression that ends the polling when it is true.",
-    "every" every: opt Period = "The pause between two passes.",
-    "timeout" timeout: opt Period = "How long polling may take in all.",
-    "max_attempts" max_attempts: opt Int<1, 10_000> = "How many passes at most.",
+    "every" every: opt Period = "The delay between two passes.",
+    "timeout" timeout: opt Period = "The maximum total time of polling.",
+    "max_attempts" max_attempts: opt Int<1, 10_000> = "The maximum number of passes.",
 }
 
 shape! {
@@ -310,13 +310,13 @@ shape! {
     "with" with: opt Entries<Dynamic> = "The arguments of the command.",
     "body" body: opt Dynamic = "The body of the request.",
     "check" check: req Bare = "An expression that must be true, such as `output.status == 'paid'`.",
-    "message" message: opt String = "The message when it is not.",
+    "message" message: opt String = "The message if it is not.",
 }
 
 shape! {
     /// The contract for a step's output.
     OutputContract = "an output contract";
-    "fields" fields: req Vec<ContractField> = "The fields the output has.",
+    "fields" fields: req Vec<ContractField> = "The fields of the output.",
 }
 
 words! {
@@ -372,14 +372,14 @@ shape! {
     "form" form: opt JsonSchema = "The schema of the answer.",
     "by" by: opt Vec<String> = "Who may answer.",
     "expires" expires: opt Period = "How long the question stays open.",
-    "on_reject" on_reject: opt OnReject = "The step to go back to when the answer is no.",
+    "on_reject" on_reject: opt OnReject = "The step to go back to if the answer is no.",
 }
 
 shape! {
     /// Where the run continues after a rejection.
     OnReject = "where to go back to";
     "to" to: req Spot<StepId> = "The id of the step.",
-    "max" max: opt Int<1, 100> = "How often it may go back.",
+    "max" max: opt Int<1, 100> = "How many times the run may go back.",
 }
 
 impl Decode for Approve {
@@ -414,7 +414,7 @@ impl Decode for Later {
 
 words! {
     StepType {
-        /// A loop of the guide spelling.
+        /// A loop of the guide format.
         Loop = "loop",
     }
 }
@@ -452,21 +452,21 @@ shape! {
     StepDoc = "a step", slips SLIPS, homes HOMES;
     "id" id: must Spot<StepId> = "The id of the step, unique in the workflow.",
     "type" kind: opt StepType = "`loop`, for a loop with a body.",
-    "title" title: opt String = "The name people see.",
+    "title" title: opt String = "The display name.",
     "description" description: opt String = "What the step is for.",
     "depends_on" depends_on: opt Vec<Spot<StepId>> = "Steps that run first; expressions add more.",
-    "if" condition: opt When = "An expression; the step is skipped when it is false.",
+    "if" condition: opt When = "An expression; if it is false, the step is skipped.",
     "when" when: opt When = "Another name for `if`.",
     "needs" needs: opt NeedsDoc = "Whether all or any of the steps it depends on must have run.",
-    "on_error" on_error: opt OnError = "What happens to the run when the step fails.",
+    "on_error" on_error: opt OnError = "What happens to the run if the step fails.",
     "timeout" timeout: opt Period = "How long one attempt may take.",
     "retry" retry: opt Retry = "When and how often a failed attempt is repeated.",
     "for_each" for_each: opt Dynamic = "A list; the step runs once for each item.",
-    "as" name: opt Spot<String> = "The name of the item in expressions; `item` when absent.",
-    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many items run at once.",
+    "as" name: opt Spot<String> = "The name of the item in expressions; `item` by default.",
+    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many items run at the same time.",
     "output_contract" output_contract: opt OutputContract = "What its output must look like.",
     "run" run: opt Spot<Target> = "Calls `<catalog> <command>` or `workflow <id>`.",
-    "with" with: opt Entries<Dynamic> = "The arguments of the command, wherever they go.",
+    "with" with: opt Entries<Dynamic> = "The arguments of the command: path, query, header and body fields.",
     "body" body: opt Later = "The body of the request; in a loop, the steps to repeat.",
     "headers" headers: opt Entries<Dynamic> = "Additional request headers.",
     "idempotent" idempotent: opt bool = "The request may safely be sent twice.",
@@ -479,20 +479,20 @@ shape! {
     "verify" verify: opt Vec<Verify> = "Requests that check what the agent claims.",
     "model_hint" model_hint: opt String = "Which model suits the step.",
     "ask_for_files" ask_for_files: opt bool = "Whether to ask for files.",
-    "require_confirmation" require_confirmation: opt Confirmation = "Whether a person confirms.",
+    "require_confirmation" require_confirmation: opt Confirmation = "Whether a person has to confirm the output.",
     "max_attempts" max_attempts: opt Int<1, 100> = "How many submissions the agent may make.",
-    "approve" approve: opt Approve = "The question a person decides.",
+    "approve" approve: opt Approve = "The question that a person decides.",
     "wait" wait: opt Wait = "How long to wait, or until when.",
     "set" set: opt Entries<Dynamic> = "Values to compute.",
     "fail" fail: opt Templated = "Ends the run with this message.",
     "loop" spec: opt LoopDoc = "How a loop repeats.",
 }
 
-/// What to do about a loop that lacks one of its keys, in either spelling.
+/// What to do about a loop that lacks one of its keys, in either format.
 pub(crate) const ADD_LOOP: &str = "add `loop` with `type` and `maxIterations`";
 pub(crate) const ADD_BODY: &str = "add `body` with the steps to repeat";
 
-/// A step with `loop` that does not say that it is one, in either spelling.
+/// The finding for a step with `loop` but without `type: loop`, in either format.
 pub(crate) fn untyped_loop(map: Span) -> Finding {
     Finding::error(map, Rule::Combination, "a step with `loop` needs `type: loop`")
         .suggest("add `type: loop`")
@@ -552,7 +552,7 @@ impl Decode for Step {
         })
     }
 
-    /// The keys, and that exactly one says what the step does.
+    /// The schema of the keys, exactly one of which must be an action.
     fn schema(defs: &mut Defs) -> Value {
         let reference = StepDoc::schema(defs);
         if let Some(step) = defs.get_mut("StepDoc") {
@@ -646,7 +646,7 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
                 under: Some(under.into()),
                 name: "max_attempts".into(),
             }),
-            // Nothing the author wrote is removed on a guess.
+            // Nothing that the author wrote is removed unless the intent is certain.
             None => fault.suggest("remove it, or move it to where it acts"),
         });
     }

@@ -84,7 +84,7 @@ impl Template {
 
     /// The expressions, each with the byte offset of its source in the text.
     ///
-    /// Spans reported by an expression are relative to its own source: add the offset.
+    /// Spans reported by an expression are relative to its own source, so the offset must be added.
     pub fn exprs(&self) -> impl Iterator<Item = (&Expr, u32)> {
         self.parts.iter().filter_map(|part| match part {
             TemplatePart::Text(_) => None,
@@ -141,7 +141,7 @@ impl Placed {
     }
 }
 
-/// Finds `{{ name }}` where only `${{ name }}` would insert a value.
+/// Finds `{{ name }}` in templates, in which only `${{ name }}` inserts a value.
 pub fn bare_braces(text: &str) -> Vec<BareBrace> {
     let mut found = Vec::new();
     for piece in (Pieces { text, at: 0 }) {

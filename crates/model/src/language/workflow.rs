@@ -1,4 +1,4 @@
-//! The common model of a workflow that both spellings compile to.
+//! The common model of a workflow, to which both formats compile.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use crate::version::SemVer;
 use crate::walk::StepPaths;
 
 named_enum! {
-    /// The two spellings of a workflow.
+    /// The two formats of a workflow.
     pub Spelling {
-        /// Every kind of step; `workflow:` at the top.
+        /// Any kind of step; the top-level key for the id is `workflow`.
         Manifest = "manifest",
-        /// Agent steps only; `id:` and `name:` at the top.
+        /// Agent steps only; the top-level keys include `id` and `name`.
         Guide = "guide",
     }
 }

@@ -127,7 +127,7 @@ fn node(step: &Step, parent: Option<usize>, finally: bool, nodes: &mut Vec<graph
     }
 }
 
-/// A line that says what a step is about, in addition to its title.
+/// A line that describes a step, in addition to its title.
 fn detail(step: &Step) -> Option<String> {
     match &step.action {
         Action::Run(run) => Some(run.target.value.to_string()),
@@ -167,14 +167,14 @@ pub fn decided(when: &When, inputs: &Map<String, Value>) -> Option<bool> {
 }
 
 /// The identity of a document's meaning: equal for documents that differ only in layout, comments,
-/// key order or spelling.
+/// key order or names that are aliases of each other.
 pub fn hash(document: &Document) -> Option<String> {
     let value = document.parsed()?;
     document.workflow.as_ref()?;
     Some(hash_of(&value))
 }
 
-/// The same hash for a document's data.
+/// Like [`hash`], for a document's parsed data.
 pub(crate) fn hash_of(value: &Value) -> String {
     Digest::of(canonical(value, None).to_string().as_bytes()).to_string()
 }

@@ -1,6 +1,7 @@
 //! The order of steps: dependencies, cycles, waves, and the order of a run.
 //!
-//! Pure graph algorithms on the top-level steps; a loop waits for everything that its body reads.
+//! These are graph algorithms on the top-level steps; a loop waits for everything that its body
+//! reads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -36,7 +37,7 @@ impl<'w> Order<'w> {
                 let mut waits = BTreeMap::new();
                 gather(step, &mut |name, place| {
                     let other = home.get(name).copied();
-                    // Inside one loop the order is that of the text.
+                    // Inside one loop, steps run in document order.
                     let inside = other == Some(index) && !is_direct(step, name);
                     if let Some(other) = other.filter(|_| !inside) {
                         waits.entry(other).or_insert(place);
@@ -64,8 +65,8 @@ impl<'w> Order<'w> {
         self.waits[index(from)?].get(&index(to)?).copied()
     }
 
-    /// The order of a run with one step at a time: document order, except where a step has to wait.
-    /// Steps in cycles are omitted. `finally` comes last.
+    /// The order of a run with one step at a time: document order, except that a step comes after
+    /// those it waits for. Steps in cycles are omitted. `finally` comes last.
     pub(crate) fn sequence(&self) -> Vec<usize> {
         let mut followers = vec![Vec::new(); self.steps.len()];
         for (index, waits) in self.waits.iter().enumerate() {
@@ -90,7 +91,7 @@ impl<'w> Order<'w> {
     }
 
     /// The cycles of steps that wait for each other. Each one is the shortest through its first
-    /// step in the text.
+    /// step in document order.
     ///
     /// Usually one step that waits for a later one closes a cycle. Ignoring that dependency breaks
     /// the other cycles it closes as well, so one mistake yields one cycle.

@@ -1,6 +1,6 @@
-//! Documents that runs are pinned to. Each one was checked by the rules in force when it was
-//! pinned. Here it is decoded but never checked again, so that rules added later do not make a run
-//! unreadable.
+//! Documents that runs are pinned to. Each one was checked by the rules that were in force when it
+//! was pinned. It is decoded here but never checked again, so that rules added later do not make a
+//! run unreadable.
 
 use milepost_syntax::source::Source;
 

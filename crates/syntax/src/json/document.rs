@@ -1,4 +1,4 @@
-//! A JSON document as its text and a tape: values are looked up in the text on demand.
+//! A JSON document as its text and a tape: values are decoded from the text on demand.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -252,7 +252,7 @@ impl<'d> JsonNode<'d> {
         }
     }
 
-    /// The text of a string, or a number or boolean as written: for places where authors forget
+    /// The text of a string, or a number or boolean as written: for values where authors forget
     /// quotes, such as `version: 2.0`.
     pub fn scalar(self) -> Option<Cow<'d, str>> {
         match self.kind() {

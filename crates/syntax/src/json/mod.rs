@@ -1,10 +1,10 @@
 //! JSON: one grammar, read for three purposes.
 //!
-//! [`scan`] skips over values and proves that they are valid JSON; it builds nothing. On top of it,
-//! [`tape`] and [`document`] index a large document with twelve bytes per key or value, because the
-//! largest documents have a million of them and only a few hundred are read. [`read_tree`] builds
-//! the tree of a document that somebody is writing: it reads past faults to offer mends for them,
-//! so it cannot share the strict grammar.
+//! [`scan`] skips over values and verifies that they are valid JSON; it builds nothing. On top of
+//! it, [`tape`] and [`document`] index a large document with twelve bytes per key or value, because
+//! the largest documents have a million of them and only a few hundred are read. [`read_tree`]
+//! builds the tree of a document that somebody is writing: it recovers from faults in order to
+//! offer fixes for them, so it cannot share the strict grammar.
 
 pub mod document;
 pub mod scan;

@@ -1,8 +1,8 @@
-//! One pass over a text that proves it is valid JSON.
+//! A single pass over a document that verifies that it is valid JSON.
 //!
-//! Values are skipped, not built: a [`ScanSink`] is notified of their positions. Deep nesting in
-//! hostile input costs no stack, and code that reads a part of the text afterwards meets no syntax
-//! error.
+//! Values are skipped, not built; a [`ScanSink`] is notified of their positions. Deep nesting in
+//! hostile input uses no stack, and code that reads a part of the text afterwards encounters no
+//! syntax errors.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub enum Dialect {
     Jsonc,
 }
 
-/// Why a text is not JSON.
+/// Why a document is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanError {
     /// The byte offset at which reading stopped.
@@ -87,7 +87,7 @@ impl ScanError {
     }
 }
 
-/// Receives the values of a text, in order.
+/// Receives the values of a document, in order.
 pub trait ScanSink {
     fn open(&mut self, _start: usize, _is_map: bool) {}
 
@@ -122,7 +122,7 @@ impl ScanSink for Strict {
 
 type Scanned<T> = Result<T, ScanError>;
 
-/// A position in a text that advances over values.
+/// A position in a document that advances over values.
 pub struct Scanner<'t> {
     text: &'t str,
     at: usize,
@@ -164,7 +164,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Skips a map; `entry` gets each key and value as written.
+    /// Skips a map; `entry` receives each key and value as written.
     pub fn map(&mut self, mut entry: impl FnMut(&'t str, &'t str)) -> Scanned<()> {
         self.entries(|scanner, key| {
             entry(key, scanner.value()?);
@@ -172,7 +172,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Skips a map; `value` gets each key as written and has to skip its value.
+    /// Skips a map; `value` receives each key as written and must skip its value.
     pub fn entries(
         &mut self,
         mut value: impl FnMut(&mut Scanner<'t>, &'t str) -> Scanned<()>,
@@ -184,7 +184,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Skips a list; `item` gets each item as written.
+    /// Skips a list; `item` receives each item as written.
     pub fn list(&mut self, mut item: impl FnMut(&'t str)) -> Scanned<()> {
         self.members(false, |scanner| {
             item(scanner.value()?);
@@ -471,7 +471,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// The length of the comment that a text starts with; `None` if there is none or it is not closed.
+/// The length of the comment at the start of `text`; `None` if there is none or it is not closed.
 pub fn comment(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));

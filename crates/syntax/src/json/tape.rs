@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::scan::{Dialect, ScanError, ScanErrorKind, ScanSink, Scanner, unescape};
 use crate::limits;
 
-/// Something noteworthy about a text that could still be read.
+/// An oddity in a document that did not prevent it from being read.
 #[derive(Debug)]
 pub struct ReadWarning {
     /// A byte offset in the JSON text.
@@ -36,7 +36,7 @@ impl ReadWarnings {
 
 /// The position of a key or value in the text.
 ///
-/// The two top bits of the end are free for flags, since a text is smaller than 1 GiB.
+/// The two top bits of the end are free for flags, since documents are smaller than 1 GiB.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TapeSlot {
     start: u32,
@@ -45,9 +45,9 @@ pub(super) struct TapeSlot {
     pub(super) next: u32,
 }
 
-/// Flag of a string with escapes, or of a map whose keys are sorted in the tape's index.
+/// Marks a string with escapes, or a map whose keys are sorted in the tape's index.
 const MARKED: u32 = 0x8000_0000;
-/// Flag of a key that a later entry of the same map repeats.
+/// Marks a key that a later entry of the same map repeats.
 const SHADOWED: u32 = 0x4000_0000;
 
 impl TapeSlot {
@@ -68,7 +68,7 @@ impl TapeSlot {
     }
 }
 
-/// The slots of a text, and the sorted keys of its large maps.
+/// The slots of a document, and the sorted keys of its large maps.
 #[derive(Debug, Default)]
 pub struct Tape {
     pub(super) slots: Vec<TapeSlot>,
@@ -240,7 +240,7 @@ fn sort_wide(text: &str, keys: &mut [u32], slots: &mut [TapeSlot], warnings: &mu
     keys.sort_by(|one, other| compare(*one, *other));
     let pairs = keys.windows(2).filter(|pair| compare(pair[0], pair[1]).is_eq());
     let mut repeated: Vec<(u32, u32)> = pairs.map(|pair| (pair[0], pair[1])).collect();
-    // Report in text order, not alphabetically: only the first warnings are kept.
+    // Report in text order, not alphabetically, because only the first warnings are kept.
     repeated.sort_unstable_by_key(|(_, later)| *later);
     for (earlier, later) in repeated {
         slots[earlier as usize].end |= SHADOWED;

@@ -1,7 +1,7 @@
 //! The strict JSON reader: builds a tree with positions, or reports the first fault with its
-//! position and its mend.
+//! position and its fix.
 //!
-//! Strings and numbers are passed to `serde_json` one literal at a time, which takes care of
+//! Strings and numbers are passed to `serde_json` one literal at a time, so that it handles
 //! escapes, surrogates and rounding; structure, limits and duplicate keys are handled here.
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub fn read_tree(source: &Source, faults: &mut Faults) -> SyntaxResult<SyntaxNod
         Ok(_) => {}
         Err(fault) => faults.push(*fault),
     }
-    // Report only the first fault; its mend covers all faults that could be read past.
+    // Report only the first fault; its fix covers all faults that the reader recovered from.
     let mends: Vec<Mend> = faults.iter_mut().filter_map(|fault| fault.mend.take()).collect();
     let mend = (!mends.is_empty()).then_some(Mend::All(mends));
     Err(Box::new(SyntaxFault { mend, ..faults.swap_remove(0) }))
@@ -33,10 +33,10 @@ pub fn read_tree(source: &Source, faults: &mut Faults) -> SyntaxResult<SyntaxNod
 struct Reader<'t, 'f> {
     text: &'t str,
     pos: usize,
-    /// The closing brackets still to come, used to mend a document that just ends.
+    /// The closing brackets still to come, used to fix a document that ends too early.
     open: Vec<char>,
-    /// Faults that were read past, each with its mend: authors who write one trailing comma or
-    /// comment usually write more.
+    /// Syntax errors the reader recovered from, each with its fix. Authors who write one trailing
+    /// comma or comment usually write more.
     slips: Vec<SyntaxFault>,
     nodes: usize,
     faults: &'f mut Faults,
@@ -224,7 +224,7 @@ impl Reader<'_, '_> {
         Ok(word)
     }
 
-    /// A sign that begins neither a key nor a value.
+    /// The fault for a character that starts neither a key nor a value.
     fn stray_sign(&self) -> Box<SyntaxFault> {
         let found = self.text[self.pos..].chars().next().unwrap_or(' ');
         let at = Span::new(self.pos, self.pos + found.len_utf8());
@@ -341,7 +341,7 @@ impl Reader<'_, '_> {
             .edit(at, what.to_string())
     }
 
-    /// Only the author knows which of the two brackets is wrong, so there is no mend.
+    /// Only the author knows which of the two brackets is wrong, so there is no fix.
     fn crossed(&self, found: char, closer: char) -> Box<SyntaxFault> {
         let at = Span::new(self.pos, self.pos + 1);
         let what = if closer == ']' { "list" } else { "map" };
@@ -368,8 +368,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The length of the comment that a text begins with, as other languages write them; one that is
-/// not closed goes on to the end.
+/// The length of the comment at the start of the text, in the syntax of other languages; an
+/// unclosed comment extends to the end.
 fn comment(text: &str) -> Option<usize> {
     if text.starts_with("/*") {
         return Some(text.find("*/").map_or(text.len(), |end| end + 2));
@@ -421,7 +421,7 @@ pub(crate) fn literal_backslashes(literal: &str, escapes: &str) -> Option<(usize
             continue;
         }
         first.get_or_insert(index);
-        // An apostrophe needs no backslash, and nobody means to have one in front of it.
+        // An apostrophe needs no backslash, and no author wants a literal one in front of it.
         text.push_str(if next == '\'' { "" } else { "\\\\" });
         text.push(next);
     }
@@ -441,7 +441,7 @@ fn escapes(literal: &str) -> impl Iterator<Item = (usize, usize)> {
         let length = match (unit(from), unit(from + 6)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
             (Some(_), _) => 6,
-            // A backslash and the character after it, whatever its width.
+            // A backslash and the character after it, which may be wider than one byte.
             (None, _) => 1 + literal[from + 1..].chars().next().map_or(0, char::len_utf8),
         };
         next = from + length;
@@ -480,7 +480,7 @@ pub(crate) fn number(
 }
 
 /// Reports duplicate keys in a map; the later key is the fault. Both stay in the tree, so that the
-/// rest of the document is still read and a mend can remove one.
+/// rest of the document is still read and a fix can remove one.
 pub(crate) fn report_duplicates(entries: &[(SyntaxKey, SyntaxNode)], faults: &mut Faults) {
     let mut first = HashMap::with_capacity(entries.len());
     for entry @ (key, value) in entries {

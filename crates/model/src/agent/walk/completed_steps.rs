@@ -148,7 +148,7 @@ pub fn find<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Step, WalkErro
     step.ok_or_else(|| places.unknown(name))
 }
 
-/// What a caller's list of completed steps says about each step and each pass of a loop.
+/// A caller's list of completed steps, indexed by step and by pass of a loop.
 pub(super) struct CompletedSteps<'w, 'c> {
     /// Instance keys, and ids of steps outside loops.
     pub(super) keys: HashSet<&'c str>,
@@ -157,7 +157,7 @@ pub(super) struct CompletedSteps<'w, 'c> {
     /// The highest pass of each loop that appears in a key, by the loop's own key: `a@0::b`.
     pub(super) last: HashMap<&'c str, usize>,
     /// Unused occurrences of bare ids of steps inside loops, each of which completes one instance.
-    /// For a nested loop, the pass of the outer loop is part of the map's key where it can be
+    /// For a nested loop, the pass of the outer loop is part of the map's key if it can be
     /// determined.
     bare: HashMap<(&'w str, Option<usize>), usize>,
     /// The same counts, regardless of the pass.

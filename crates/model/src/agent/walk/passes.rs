@@ -8,13 +8,13 @@ use crate::guide::{Count, LoopDoc, LoopType};
 
 /// How a loop repeats, with its variable resolved.
 pub(super) enum Passes<'w, 'c> {
-    /// One pass for each item.
+    /// Repeats once for each item.
     Items(&'c [Value]),
-    /// A fixed number of passes.
+    /// Repeats a fixed number of times.
     Times(usize),
-    /// As long as a condition evaluates to `wanted`.
+    /// Repeats as long as a condition evaluates to `wanted`.
     Condition { condition: &'w Condition, wanted: bool },
-    /// Until the caller or the limit ends the loop.
+    /// Repeats until the caller or the limit ends the loop.
     Open,
 }
 
@@ -100,7 +100,7 @@ fn count(name: &str, scope: &WalkScope<'_, '_>) -> Result<usize, WalkError> {
     };
     let whole = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
     match number.filter(whole) {
-        #[expect(clippy::cast_sign_loss, reason = "not negative, and too large a float saturates")]
+        #[expect(clippy::cast_sign_loss, reason = "not negative, and a large float saturates")]
         Some(number) => Ok(number as usize),
         None if number.is_some() => Err(mismatch(name, "a whole number of at least 0", scope)),
         None => Err(mismatch(name, "a number", scope)),

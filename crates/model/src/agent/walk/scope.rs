@@ -11,7 +11,7 @@ use crate::condition::{Variables, descend};
 #[derive(Debug, Clone)]
 pub struct WalkScope<'w, 'c> {
     base: &'c Value,
-    /// The variables of loops: part of the caller's context, or a number of ours.
+    /// The loop variables: items borrowed from the caller's context, and owned counters.
     over: Vec<(&'w str, Cow<'c, Value>)>,
     /// For each loop over a list: the item's variable, the path of the list in the caller's
     /// context, and the item's index.

@@ -109,7 +109,7 @@ impl Input {
         }
     }
 
-    /// The only values that the input accepts, wherever they are listed.
+    /// The only values that the input accepts, whether they are listed in `enum` or in `validate`.
     pub fn listed_choices(&self) -> Option<&Vec<Value>> {
         let listed = self.choices.as_ref();
         listed.or_else(|| self.validate.as_ref()?.choices.as_ref())
