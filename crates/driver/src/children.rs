@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use milepost_engine::event::{Budget, ChildOutcome, Parent};
+use milepost_engine::event::{BudgetKind, ChildOutcome, Parent};
 use milepost_engine::interpreter::WorldView;
 use milepost_engine::ports::{ChildRun, JournalError, MessageId, RunContext};
-use milepost_engine::resume::{self, Needs, ResumePlan, ResumeRequest};
+use milepost_engine::resume::{self, ResumeAuthority, ResumePlan, ResumeRequest};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{End, State};
 use milepost_engine::{BudgetUsage, Failure, Flow, StepKey, engine_actor};
@@ -25,7 +25,7 @@ pub(crate) struct Child {
     pub(crate) workflow: String,
     pub(crate) inputs: serde_json::Map<String, serde_json::Value>,
     /// The budget that remains for it.
-    pub(crate) rest: BTreeMap<Budget, u64>,
+    pub(crate) rest: BTreeMap<BudgetKind, u64>,
     /// Set if the run did not succeed and is to be continued: the generation of its step.
     pub(crate) again: Option<u32>,
     /// Without a permit, an existing run is looked up, but none is started.
@@ -173,7 +173,9 @@ impl Driver {
             let pinned = self.keep_world(pin).await?;
             resumption.world = Some(Box::new(pinned));
         }
-        if let Needs::Person(deed) | Needs::Proof(deed) = resume::needs(flow, state, &resumption) {
+        if let ResumeAuthority::Person(deed) | ResumeAuthority::Proof(deed) =
+            resume::needs(flow, state, &resumption)
+        {
             let message = format!("only a person can decide to {deed}");
             let resume = Invocation::of("workflow.resume").with("run_id", run.as_str());
             let hint = Hint::text("continue with ").call(resume).then(" first");
@@ -301,7 +303,7 @@ pub fn plan_continuation(
     world: &dyn WorldView,
     flow: &Flow,
     state: &State,
-    rest: &BTreeMap<Budget, u64>,
+    rest: &BTreeMap<BudgetKind, u64>,
     now_ms: u64,
 ) -> Result<ResumePlan, Failure> {
     let mut wanted = ResumeRequest::of(state, engine_actor("parent"));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost_engine::event::{Event, JournalEntry, RunCreated};
-use milepost_engine::interpreter::{Decision, Input, Interpreter};
+use milepost_engine::interpreter::{Decision, Interpreter, InterpreterInput};
 use milepost_engine::ports::{
     BoxFuture, Created, Dispatch, HolderId, InboxMessage, Journal, MessageId, NewRun, OpenWorld,
     PinnedText, PreparedRun, RequestSender, RunRecord, Subscription, WorldPin,
@@ -147,7 +147,7 @@ impl Driver {
         let parent = state.head.parent.clone();
         let sender = self.world(&prepared.id, &state.head).await?.sender;
         let mut interpreter = Interpreter::load(prepared.flow, state);
-        let decision = interpreter.handle(Input::Tick, now, &*sender)?;
+        let decision = interpreter.handle(InterpreterInput::Tick, now, &*sender)?;
         let mut entries = vec![first];
         entries.extend(decision.entries.iter().cloned());
         let head = &interpreter.state().head;

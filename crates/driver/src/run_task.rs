@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use milepost_engine::event::{Event, JournalEntry, RunCreated};
-use milepost_engine::interpreter::{AttemptOutcome, Decision, Input, Interpreter, RunEffect};
+use milepost_engine::interpreter::{
+    AttemptOutcome, Decision, Interpreter, InterpreterInput, RunEffect,
+};
 use milepost_engine::ports::{
     Append, Durability, JournalError, Lease, MessageId, OutgoingRequest, RequestSender, RunStatus,
 };
@@ -155,7 +157,7 @@ impl RunTask {
         if self.calls.get(&key).is_some_and(|(own, _)| *own == attempt) {
             self.calls.remove(&key);
         }
-        self.handle(Input::Called { key, attempt, outcome }).await
+        self.handle(InterpreterInput::Called { key, attempt, outcome }).await
     }
 
     /// Whether there is nothing left to do here for now.
@@ -208,7 +210,7 @@ impl RunTask {
                 self.perform(&permit, effect);
             }
         }
-        self.handle(Input::Tick).await?;
+        self.handle(InterpreterInput::Tick).await?;
         self.hear().await
     }
 
@@ -278,7 +280,7 @@ impl RunTask {
         };
         match self.pins_text(&signal).await {
             Ok(text) => {
-                self.handle(Input::Signal { id, signal }).await?;
+                self.handle(InterpreterInput::Signal { id, signal }).await?;
                 if let Some((text_hash, flow)) = text
                     && self.interpreter.state().head.text_hash == text_hash
                 {
@@ -335,8 +337,8 @@ impl RunTask {
         Ok(Some(before))
     }
 
-    async fn handle(&mut self, input: Input) -> Result<(), JournalError> {
-        let after_read = matches!(&input, Input::Called { key, .. } if self.reads(key));
+    async fn handle(&mut self, input: InterpreterInput) -> Result<(), JournalError> {
+        let after_read = matches!(&input, InterpreterInput::Called { key, .. } if self.reads(key));
         let now_ms = self.clock.now_ms();
         match self.interpreter.handle(input, now_ms, &*self.held.sender) {
             Ok(mut decision) => {
@@ -558,7 +560,7 @@ impl RunTask {
         self.say_stalled(false);
         self.full = false;
         self.reload().await?;
-        self.handle(Input::Tick).await?;
+        self.handle(InterpreterInput::Tick).await?;
         self.hear().await
     }
 
@@ -684,7 +686,7 @@ impl RunTask {
         if self.interpreter.is_held() && !self.full {
             let (flow, state) = (self.interpreter.flow().clone(), self.interpreter.state().clone());
             let mut probe = Interpreter::load(flow, state);
-            let next = probe.handle(Input::Tick, now_ms, &*self.held.sender).ok()?;
+            let next = probe.handle(InterpreterInput::Tick, now_ms, &*self.held.sender).ok()?;
             if next.entries.is_empty() && next.effects.is_empty() {
                 self.interpreter = probe;
             }

@@ -166,7 +166,7 @@ pub enum Event {
         given: Option<String>,
         /// The budget that the child may use.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        rest: BTreeMap<Budget, u64>,
+        rest: BTreeMap<BudgetKind, u64>,
     },
     /// The child run ended.
     ChildFinished {
@@ -178,13 +178,13 @@ pub enum Event {
     },
     /// A budget is nearly used up.
     BudgetWarned {
-        budget: Budget,
+        budget: BudgetKind,
         used: u64,
         limit: u64,
     },
     /// A budget is used up, and a person decides what happens next.
     BudgetReached {
-        budget: Budget,
+        budget: BudgetKind,
         limit: u64,
     },
     /// Somebody asked to cancel the run.
@@ -252,7 +252,7 @@ pub struct RunCreated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub budget: BTreeMap<Budget, u64>,
+    pub budget: BTreeMap<BudgetKind, u64>,
     /// The minimum proof of presence for decisions in this run.
     #[serde(default)]
     pub presence: Presence,
@@ -516,7 +516,7 @@ pub enum ChildOutcome {
 
 serialized_enum! {
     /// What a run can spend, named as in a manifest.
-    Budget {
+    BudgetKind {
         /// Requests.
         HttpCalls = "http_calls",
         /// Requests that change something.
@@ -551,7 +551,7 @@ pub struct Resumption {
     pub plan_hash: String,
     /// The budgets that change.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub budget: BTreeMap<Budget, u64>,
+    pub budget: BTreeMap<BudgetKind, u64>,
     /// Whether only the named step runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only: bool,

@@ -29,7 +29,7 @@ use sha2::{Digest, Sha256};
 
 use crate::admission::Admission;
 use crate::event::{
-    Actor, ActorKind, ApprovalChange, ApprovalDecision, ApprovalRequest, Attempt, Budget,
+    Actor, ActorKind, ApprovalChange, ApprovalDecision, ApprovalRequest, Attempt, BudgetKind,
     CallAnswer, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall, Submission,
     SubmissionIssue,
 };
@@ -37,7 +37,7 @@ use crate::interpreter::command::{ApprovalDraft, ChildStart, KeyedCall, NextComm
 use crate::interpreter::evaluator::{Execution, RunEvaluator};
 use crate::interpreter::frontier::Frontier;
 use crate::interpreter::step_action::polls_until;
-use crate::resume::{self, Needs};
+use crate::resume::{self, ResumeAuthority};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
 use crate::world::RunWorld;
@@ -98,7 +98,7 @@ pub struct PreparedCall {
 /// Something that happened, as input to the interpreter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
-pub enum Input {
+pub enum InterpreterInput {
     /// Time passed.
     Tick,
     /// A request ended. `attempt` is the sequence number of the event that started it, so that the
@@ -159,7 +159,7 @@ pub enum RunEffect {
         workflow: String,
         inputs: Map<String, Value>,
         /// The budget that the child may use from now on.
-        rest: BTreeMap<Budget, u64>,
+        rest: BTreeMap<BudgetKind, u64>,
     },
     /// Cancel a child run.
     CancelChild { run: String },
@@ -257,15 +257,17 @@ impl Interpreter {
     /// Handles an input.
     pub fn handle(
         &mut self,
-        input: Input,
+        input: InterpreterInput,
         now_ms: u64,
         world: &dyn WorldView,
     ) -> Result<Decision, IllegalEvent> {
         let mut turn = Turn::of(self, now_ms, world);
         match input {
-            Input::Tick => {}
-            Input::Called { key, attempt, outcome } => turn.called(&key, attempt, outcome)?,
-            Input::Signal { id, signal } => turn.signal(id, signal)?,
+            InterpreterInput::Tick => {}
+            InterpreterInput::Called { key, attempt, outcome } => {
+                turn.called(&key, attempt, outcome)?
+            }
+            InterpreterInput::Signal { id, signal } => turn.signal(id, signal)?,
         }
         turn.go_on()
     }
@@ -428,7 +430,7 @@ impl Turn<'_> {
                 // Like a request, a prompt must not rely on an approval that no longer applies.
                 NextCommand::Record(event) if matches!(*event, Event::PromptOffered { .. }) => {
                     let Event::PromptOffered { key, attempt } = *event else { continue };
-                    let tries = |budget| budget == Budget::Attempts;
+                    let tries = |budget| budget == BudgetKind::Attempts;
                     if let Some((budget, limit)) = budget::reached(self.state(), tries) {
                         self.record(Event::BudgetReached { budget, limit })?;
                     } else if !self.voided(&key)? {
@@ -483,7 +485,7 @@ impl Turn<'_> {
             Ok(prepared) => prepared,
             Err(failure) => return self.record(Event::StepFailed { key, failure }),
         };
-        let counts = |budget| budget != Budget::Writes || prepared.write;
+        let counts = |budget| budget != BudgetKind::Writes || prepared.write;
         if let Some((budget, limit)) = budget::reached(self.state(), counts) {
             return self.record(Event::BudgetReached { budget, limit });
         }
@@ -852,11 +854,11 @@ impl Turn<'_> {
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
         match resume::needs(&self.interpreter.flow, self.state(), resumption) {
-            Needs::Person(_) | Needs::Proof(_) if !is_person => {
+            ResumeAuthority::Person(_) | ResumeAuthority::Proof(_) if !is_person => {
                 return Err(Cause::NoPerson.into());
             }
-            Needs::Nobody | Needs::Person(_) => return Ok(()),
-            Needs::Proof(_) => {}
+            ResumeAuthority::Nobody | ResumeAuthority::Person(_) => return Ok(()),
+            ResumeAuthority::Proof(_) => {}
         }
         let text = resumed_text(&self.state().head.run, seq, resumption);
         admission::proven(self.state(), self.world, resumption.proof.as_ref(), &text)

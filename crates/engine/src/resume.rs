@@ -17,7 +17,7 @@ use milepost_model::step::{Action, ActionKind, Step};
 use milepost_model::suggest;
 use serde_json::{Map, Value};
 
-use crate::event::{Actor, Budget, Event, JournalEntry, Resumption};
+use crate::event::{Actor, BudgetKind, Event, JournalEntry, Resumption};
 use crate::interpreter::WorldView;
 use crate::interpreter::output_contract;
 use crate::state::{Phase, State};
@@ -25,7 +25,7 @@ use crate::world::RunWorld;
 use crate::{Cause, Failure, Flow, StepKey, admission, interpreter};
 use milepost_model::serialized_enum;
 
-pub use authority::{Needs, needs};
+pub use authority::{ResumeAuthority, needs};
 pub use forecast::{Forecast, ForecastRange, SavedCost};
 use forecast::{Outlook, StepFate};
 use selection::StepSelection;
@@ -59,7 +59,7 @@ pub struct ResumeRequest {
     /// Outputs to use in place of the steps' own.
     pub overrides: BTreeMap<String, Value>,
     /// Budgets to change.
-    pub budget: BTreeMap<Budget, u64>,
+    pub budget: BTreeMap<BudgetKind, u64>,
     pub by: Actor,
     pub reason: Option<String>,
     /// The hash of the source from now on.

@@ -36,8 +36,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::event::{
-    Actor, Attempt, Budget, CallAnswer, Event, JournalEntry, Resumption, RunCreated, Settlement,
-    Submission,
+    Actor, Attempt, BudgetKind, CallAnswer, Event, JournalEntry, Resumption, RunCreated,
+    Settlement, Submission,
 };
 use crate::interpreter::budget::{self, BudgetUsage};
 use crate::{Cause, Failure, StepKey, limits, time};
@@ -97,9 +97,9 @@ pub struct State {
     /// What the run has spent.
     pub spent: BudgetUsage,
     /// The budgets for which a warning was recorded.
-    pub warned: Vec<Budget>,
+    pub warned: Vec<BudgetKind>,
     /// The budget that is used up, if any.
-    pub parked: Option<Budget>,
+    pub parked: Option<BudgetKind>,
     /// Who asked to cancel the run.
     pub canceling: Option<Actor>,
     /// Whether the run is paused, so that no new work is started.

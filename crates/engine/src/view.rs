@@ -23,7 +23,7 @@ pub enum Waiting {
     /// are those of the last one.
     Exhausted { key: StepKey, issues: Vec<SubmissionIssue> },
     /// A person raises the budget or gives up.
-    Budget(crate::event::Budget),
+    Budget(crate::event::BudgetKind),
     /// An agent has to work on a step.
     Agent(StepKey),
     /// An agent has to supply a variable that a step needs; `expected` lists its allowed values.

@@ -81,8 +81,9 @@ fn declared_by_macro(tokens: &[TokenTree]) -> Option<(String, usize)> {
     // Attributes, doc comments among them, and the visibility come before the name.
     let mut tokens = body.stream().into_iter();
     tokens.find_map(|token| match token {
-        TokenTree::Ident(name) if name != "pub" => {
-            Some((name.to_string(), name.span().start().line))
+        TokenTree::Ident(name) => {
+            let (name, line) = (name.to_string(), name.span().start().line);
+            name.starts_with(char::is_uppercase).then_some((name, line))
         }
         _ => None,
     })

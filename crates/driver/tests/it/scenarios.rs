@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use milepost_driver::RunService;
-use milepost_engine::event::Budget;
+use milepost_engine::event::BudgetKind;
 use milepost_engine::ports::RunFilter;
 use milepost_engine::state::State;
 use milepost_model::id::RunId;
@@ -21,7 +21,7 @@ pub(crate) struct Scenario {
     text: &'static str,
     arrange: fn(&Servers),
     pub(crate) cast: Cast,
-    budget: Option<(Budget, u64)>,
+    budget: Option<(BudgetKind, u64)>,
     end: &'static str,
 }
 
@@ -295,7 +295,7 @@ final_output: '${{ steps.b.output.n }}'
         cast: obliging,
         // Requests that are repeated after a crash count again, so the budget must be zero to be
         // deterministic.
-        budget: Some((Budget::Writes, 0)),
+        budget: Some((BudgetKind::Writes, 0)),
         ..Scenario::new(
             "budget",
             "

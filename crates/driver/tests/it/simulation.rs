@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_driver::{RunService, Snapshot};
-use milepost_engine::event::{Budget, Event, JournalEntry, Proof, Settlement};
+use milepost_engine::event::{BudgetKind, Event, JournalEntry, Proof, Settlement};
 use milepost_engine::ports::{Durability, RunRecord};
 use milepost_engine::resume::{Origin, ResumeRequest, plan};
 use milepost_engine::signal::Signal;
@@ -59,7 +59,8 @@ impl Simulation {
         let inputs = json!({"n": chance.below(6)}).as_object().cloned().unwrap_or_default();
         let mut start = Start { inputs, ..Start::of(run_id(seed), &text) };
         if chance.one_in(6) {
-            let which = *chance.pick(&[Budget::HttpCalls, Budget::Writes, Budget::Attempts]);
+            let which =
+                *chance.pick(&[BudgetKind::HttpCalls, BudgetKind::Writes, BudgetKind::Attempts]);
             start.budget.insert(which, chance.below(8) as u64);
         }
         if chance.one_in(3) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use milepost_driver::clock::WallClock;
 use milepost_engine::command::StepCall;
 use milepost_engine::event::{
-    Actor, ActorKind, Budget, CallAnswer, Parent, Presence, RunCreated, Settlement,
+    Actor, ActorKind, BudgetKind, CallAnswer, Parent, Presence, RunCreated, Settlement,
 };
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
@@ -383,7 +383,7 @@ pub(crate) struct Start {
     pub(crate) id: RunId,
     pub(crate) text: String,
     pub(crate) inputs: Map<String, Value>,
-    pub(crate) budget: BTreeMap<Budget, u64>,
+    pub(crate) budget: BTreeMap<BudgetKind, u64>,
     pub(crate) parent: Option<Parent>,
     pub(crate) actor: Actor,
     pub(crate) durability: Durability,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Actor, ActorKind, Budget};
+use crate::event::{Actor, ActorKind, BudgetKind};
 use crate::state::State;
 use crate::{Flow, StepKey};
 
@@ -25,11 +25,11 @@ pub struct BudgetUsage {
 
 impl BudgetUsage {
     /// How much of this budget was spent.
-    pub fn of(&self, budget: Budget) -> u64 {
+    pub fn of(&self, budget: BudgetKind) -> u64 {
         match budget {
-            Budget::HttpCalls => self.http_calls,
-            Budget::Writes => self.writes,
-            Budget::Attempts => self.attempts,
+            BudgetKind::HttpCalls => self.http_calls,
+            BudgetKind::Writes => self.writes,
+            BudgetKind::Attempts => self.attempts,
         }
     }
 
@@ -52,7 +52,10 @@ impl BudgetUsage {
 }
 
 /// The first budget that is used up, among those that `counts` selects, with its limit.
-pub(crate) fn reached(state: &State, counts: impl Fn(Budget) -> bool) -> Option<(Budget, u64)> {
+pub(crate) fn reached(
+    state: &State,
+    counts: impl Fn(BudgetKind) -> bool,
+) -> Option<(BudgetKind, u64)> {
     // A run that is being canceled still runs its cleanup steps.
     if state.canceling.is_some() {
         return None;
@@ -63,7 +66,7 @@ pub(crate) fn reached(state: &State, counts: impl Fn(Budget) -> bool) -> Option<
 
 /// Budgets that are at least 80% spent and have not been warned about: the budget, what was used,
 /// and the limit.
-pub(crate) fn near(state: &State) -> Vec<(Budget, u64, u64)> {
+pub(crate) fn near(state: &State) -> Vec<(BudgetKind, u64, u64)> {
     let all = state.head.budget.iter();
     let all = all.map(|(budget, limit)| (*budget, state.spent.of(*budget), *limit));
     let near = all.filter(|(budget, used, limit)| {
@@ -77,8 +80,8 @@ pub(crate) fn near(state: &State) -> Vec<(Budget, u64, u64)> {
 pub(crate) fn decided(
     state: &State,
     by: &Actor,
-    limits: &BTreeMap<Budget, u64>,
-) -> impl Iterator<Item = (Budget, u64)> {
+    limits: &BTreeMap<BudgetKind, u64>,
+) -> impl Iterator<Item = (BudgetKind, u64)> {
     let decided = limits.iter().filter(|(budget, limit)| {
         let before = state.head.budget.get(budget);
         by.kind != ActorKind::Engine || before.is_some_and(|before| *limit > before)
@@ -87,24 +90,24 @@ pub(crate) fn decided(
 }
 
 /// Whether any of a budget is left.
-pub(crate) fn is_left(state: &State, budget: Budget) -> bool {
+pub(crate) fn is_left(state: &State, budget: BudgetKind) -> bool {
     state.head.budget.get(&budget).is_none_or(|limit| taken(state, budget) < *limit)
 }
 
 /// The budget of the child run that an execution starts.
-pub(crate) fn rest(flow: &Flow, state: &State, key: &StepKey) -> BTreeMap<Budget, u64> {
+pub(crate) fn rest(flow: &Flow, state: &State, key: &StepKey) -> BTreeMap<BudgetKind, u64> {
     if state.canceling.is_some() || state.head.budget.is_empty() {
         return BTreeMap::new();
     }
     let abreast = abreast(flow, state, key);
-    let share = |(budget, limit): (&Budget, &u64)| {
+    let share = |(budget, limit): (&BudgetKind, &u64)| {
         (*budget, limit.saturating_sub(taken(state, *budget)).div_ceil(abreast))
     };
     state.head.budget.iter().map(share).collect()
 }
 
 /// What is spent, or reserved for child runs.
-fn taken(state: &State, budget: Budget) -> u64 {
+fn taken(state: &State, budget: BudgetKind) -> u64 {
     let handed = state.children().filter_map(|(_, step, _)| {
         let child = step.child.as_ref()?;
         child.rest.get(&budget).copied()

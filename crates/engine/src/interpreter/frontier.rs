@@ -20,7 +20,6 @@ pub(crate) struct Frontier {
     left: usize,
 }
 
-/// The progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StepProgress {
     /// It has not started.

@@ -9,7 +9,7 @@ use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
-use crate::event::{Actor, Budget, Parent, RunCreated};
+use crate::event::{Actor, BudgetKind, Parent, RunCreated};
 use crate::interpreter::command::StepCall;
 use crate::interpreter::{AttemptOutcome, WorldView};
 use crate::world::{MissingWorld, RunWorld};
@@ -121,7 +121,7 @@ pub struct ChildRun {
     /// The inputs that the step gives it, with placeholders in place of secrets.
     pub inputs: Map<String, Value>,
     /// The budget that it may use.
-    pub rest: BTreeMap<Budget, u64>,
+    pub rest: BTreeMap<BudgetKind, u64>,
     /// The run and the step that start it.
     pub parent: Parent,
     /// The parent run, whose secrets may be passed on.

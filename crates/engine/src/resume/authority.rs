@@ -15,7 +15,7 @@ use crate::{Flow, StepKey};
 
 /// Who has to authorize a resumption, and what for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Needs {
+pub enum ResumeAuthority {
     /// No authorization is needed.
     Nobody,
     /// A person has to request it.
@@ -25,7 +25,7 @@ pub enum Needs {
 }
 
 /// Who has to authorize a resumption with this workflow.
-pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
+pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> ResumeAuthority {
     let reset: Vec<(&StepKey, &StepState)> = state
         .steps
         .iter()
@@ -48,7 +48,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
     let shown: Vec<String> =
         set.chain(more).chain(unsettled).chain(exhausted).chain(unasked).collect();
     if !shown.is_empty() {
-        return Needs::Proof(shown.join(", "));
+        return ResumeAuthority::Proof(shown.join(", "));
     }
     // `finally` steps are meant to run at the end every time.
     let again = reset.iter().filter(|(key, _)| !flow.is_finally(key));
@@ -57,7 +57,11 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
         Some(format!("send `{}` of `{key}` again", wrote.request))
     });
     let again: Vec<String> = again.chain(redirected(state, resumption)).collect();
-    if again.is_empty() { Needs::Nobody } else { Needs::Person(again.join(", ")) }
+    if again.is_empty() {
+        ResumeAuthority::Nobody
+    } else {
+        ResumeAuthority::Person(again.join(", "))
+    }
 }
 
 /// The changes that would send requests to another address or with other credentials.

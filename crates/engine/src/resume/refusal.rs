@@ -5,7 +5,7 @@ use milepost_model::problem::Code;
 
 use super::selection::StepSelection;
 use super::{Origin, ResolvedRequest, ResumeRequest};
-use crate::event::{ActorKind, Budget, Resumption};
+use crate::event::{ActorKind, BudgetKind, Resumption};
 use crate::interpreter::budget;
 use crate::state::{End, IllegalEvent, Phase, State};
 use crate::view::{self, Waiting};
@@ -167,7 +167,7 @@ fn waits(waiting: &Waiting) -> Failure {
     refused(message, hint)
 }
 
-fn spent(budget: Budget, used: u64) -> Failure {
+fn spent(budget: BudgetKind, used: u64) -> Failure {
     let name = budget.name();
     let message = format!("the run has spent its budget of `{name}`: {used}");
     refused(message, format!("resume with a limit of `{name}` above {used}")).with("budget", name)

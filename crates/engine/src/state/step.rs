@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::State;
 use crate::event::{
-    ActorKind, ApprovalDecision, ApprovalRequest, Attempt, Budget, CallAnswer, ChildOutcome,
+    ActorKind, ApprovalDecision, ApprovalRequest, Attempt, BudgetKind, CallAnswer, ChildOutcome,
     Submission, SubmissionIssue,
 };
 use crate::{BudgetUsage, Cause, Failure, StepKey, limits};
@@ -192,7 +192,7 @@ pub struct ChildState {
     /// A digest of its workflow and inputs.
     pub given: Option<String>,
     /// The budget that it may use.
-    pub rest: BTreeMap<Budget, u64>,
+    pub rest: BTreeMap<BudgetKind, u64>,
     /// The part of its spending that is already added to the parent's.
     pub counted: BudgetUsage,
     /// Whether it had ended without success and was continued.

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use milepost_engine::event::{CallAnswer, Settlement};
-use milepost_engine::interpreter::{AttemptOutcome, Input};
+use milepost_engine::interpreter::{AttemptOutcome, InterpreterInput};
 use milepost_engine::signal::{Signal, SubmissionSignal};
 use milepost_engine::{StepKey, view};
 use serde_json::{Map, json};
@@ -286,7 +286,7 @@ fn the_outcome_of_an_earlier_attempt_changes_nothing() {
     assert!(first.is_some() && first < second, "{first:?} {second:?}");
     let before = rig.journal.len();
     let answer = CallAnswer { output: json!("early"), status: 200, ..CallAnswer::default() };
-    rig.handle(Input::Called {
+    rig.handle(InterpreterInput::Called {
         key: StepKey::of_walk("a"),
         attempt: first.expect("was begun"),
         outcome: AttemptOutcome::Answered { answer, duration_ms: 1 },

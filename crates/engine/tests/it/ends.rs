@@ -104,7 +104,7 @@ fn what_was_answered_before_the_cancel_stays_done() {
     let id = "late".to_owned();
     rig.interpreter
         .handle(
-            milepost_engine::interpreter::Input::Signal { id, signal: cancel },
+            milepost_engine::interpreter::InterpreterInput::Signal { id, signal: cancel },
             rig.now_ms,
             &rig.world,
         )
@@ -266,7 +266,7 @@ fn a_clock_that_is_set_back_does_not_set_the_run_back() {
     let mut rig = Rig::new("workflow: w\nsteps: [{id: a, wait: 5m}, {id: b, run: api b:get}]");
     rig.open();
     rig.now_ms = START_MS - 86_400_000;
-    rig.handle(milepost_engine::interpreter::Input::Tick);
+    rig.handle(milepost_engine::interpreter::InterpreterInput::Tick);
     rig.settle();
     assert_eq!(rendering::stands(&rig), "succeeded");
     assert!(rig.journal.windows(2).all(|two| two[0].at_ms <= two[1].at_ms));

@@ -3,7 +3,7 @@
 
 use expect_test::{Expect, expect};
 use milepost_engine::Failure;
-use milepost_engine::event::{Budget, ChildOutcome, Parent, Proof, Settlement};
+use milepost_engine::event::{BudgetKind, ChildOutcome, Parent, Proof, Settlement};
 use milepost_engine::resume::{self, ResumeRequest};
 use milepost_engine::signal::Signal;
 use milepost_engine::{StepKey, limits};
@@ -550,7 +550,7 @@ fn workflows_run_inside_each_other_only_so_deep() {
 
 /// Child runs spend from the budget of the run that started them.
 fn check_shared(text: &str, limit: u64, calls: u64, expected: &Expect) {
-    let mut rig = Rig::with(text, &json!({"all": [1, 2, 3]}), budget(Budget::HttpCalls, limit));
+    let mut rig = Rig::with(text, &json!({"all": [1, 2, 3]}), budget(BudgetKind::HttpCalls, limit));
     rig.world.child_calls = calls;
     rig.start();
     expected.assert_eq(&rendering::journal(&rig));
@@ -668,7 +668,7 @@ steps:
   - {id: a, run: workflow other}
   - {id: b, for_each: '${{ inputs.all }}', run: api b:get}
 ";
-    let mut rig = Rig::with(text, &json!({"all": [1, 2, 3]}), budget(Budget::HttpCalls, 4));
+    let mut rig = Rig::with(text, &json!({"all": [1, 2, 3]}), budget(BudgetKind::HttpCalls, 4));
     rig.world.child_calls = 1;
     rig.child("other", 5_000, ChildOutcome::Succeeded { output: json!(5) }).start();
     expect![[r#"
@@ -734,7 +734,7 @@ finally:
   - {id: z, run: api z:delete}
 ";
 
-fn check_budget(of: Budget, limit: u64, expected: &Expect) {
+fn check_budget(of: BudgetKind, limit: u64, expected: &Expect) {
     let mut rig = Rig::with(CALLS, &json!({}), budget(of, limit));
     rig.on("a", &[status(503), ok(json!(1))]).start();
     expected.assert_eq(&rendering::journal(&rig));
@@ -743,7 +743,7 @@ fn check_budget(of: Budget, limit: u64, expected: &Expect) {
 #[test]
 fn a_budget_warns_and_then_parks_the_run() {
     check_budget(
-        Budget::HttpCalls,
+        BudgetKind::HttpCalls,
         4,
         &expect![[r#"
         attempt_started a #1 GET api a:get
@@ -764,7 +764,7 @@ fn a_budget_warns_and_then_parks_the_run() {
     "#]],
     );
     check_budget(
-        Budget::HttpCalls,
+        BudgetKind::HttpCalls,
         1,
         &expect![[r#"
         attempt_started a #1 GET api a:get
@@ -780,7 +780,7 @@ fn a_budget_warns_and_then_parks_the_run() {
 #[test]
 fn only_what_changes_something_is_a_write() {
     check_budget(
-        Budget::Writes,
+        BudgetKind::Writes,
         1,
         &expect![[r#"
         attempt_started a #1 GET api a:get
@@ -801,7 +801,7 @@ fn only_what_changes_something_is_a_write() {
     "#]],
     );
     check_budget(
-        Budget::Writes,
+        BudgetKind::Writes,
         0,
         &expect![[r#"
         attempt_started a #1 GET api a:get
@@ -819,7 +819,7 @@ fn only_what_changes_something_is_a_write() {
 
 #[test]
 fn a_parked_run_can_still_be_stopped_and_tidies_up() {
-    let mut rig = Rig::with(CALLS, &json!({}), budget(Budget::HttpCalls, 1));
+    let mut rig = Rig::with(CALLS, &json!({}), budget(BudgetKind::HttpCalls, 1));
     rig.on("a", &[status(503), ok(json!(1))]).start();
     rig.cancel();
     assert_eq!(rendering::stands(&rig), "canceled");
@@ -833,7 +833,7 @@ workflow: w
 steps:
   - {id: a, prompt: Look, validation: [{type: contains, value: yes, message: Say yes}]}
 ";
-    let mut rig = Rig::with(text, &json!({}), budget(Budget::Attempts, 2));
+    let mut rig = Rig::with(text, &json!({}), budget(BudgetKind::Attempts, 2));
     rig.start();
     rig.submit("a", json!("no"));
     rig.submit("a", json!("nope"));

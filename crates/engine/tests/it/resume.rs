@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
 use milepost_engine::StepKey;
-use milepost_engine::event::{Actor, Budget, Proof, Settlement};
+use milepost_engine::event::{Actor, BudgetKind, Proof, Settlement};
 use milepost_engine::resume::{Origin, ResumeRequest};
 use milepost_engine::signal::Signal;
 use milepost_engine::state::Status;
@@ -561,10 +561,10 @@ fn a_paused_run_goes_on_but_forgets_nothing_that_waits() {
 
 #[test]
 fn a_spent_budget_is_raised_by_a_person() {
-    let budget = BTreeMap::from([(Budget::HttpCalls, 1)]);
+    let budget = BTreeMap::from([(BudgetKind::HttpCalls, 1)]);
     let inputs = json!({"order": "7", "note": "sorry"});
     let story = Story::started(REFUND, &inputs, Script::default(), budget);
-    assert_eq!(story.state().parked, Some(Budget::HttpCalls));
+    assert_eq!(story.state().parked, Some(BudgetKind::HttpCalls));
     let request = story.request();
     expect![[r"
         RESUME_REFUSED: the run has spent its budget of `http_calls`: 1
@@ -572,7 +572,7 @@ fn a_spent_budget_is_raised_by_a_person() {
     "]]
     .assert_eq(&table(&story.plan(&request)));
     let raised = |by: Actor| ResumeRequest {
-        budget: BTreeMap::from([(Budget::HttpCalls, 9)]),
+        budget: BTreeMap::from([(BudgetKind::HttpCalls, 9)]),
         by,
         ..story.request()
     };

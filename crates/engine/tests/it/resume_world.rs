@@ -9,7 +9,7 @@ use milepost_engine::event::{
     Actor, ActorKind, CallAnswer, ChildOutcome, Event, JournalEntry, Presence, Proof, RunCreated,
 };
 use milepost_engine::interpreter::{
-    AttemptOutcome, Decision, Input, Interpreter, PreparedCall, RunEffect, WorldView,
+    AttemptOutcome, Decision, Interpreter, InterpreterInput, PreparedCall, RunEffect, WorldView,
 };
 use milepost_engine::resume::{ResumePlan, ResumeRequest, plan};
 use milepost_engine::signal::{DecisionSignal, Reply, Signal, SubmissionSignal};
@@ -133,7 +133,7 @@ impl Story {
         text: &str,
         inputs: &Value,
         script: Script,
-        budget: BTreeMap<milepost_engine::event::Budget, u64>,
+        budget: BTreeMap<milepost_engine::event::BudgetKind, u64>,
     ) -> Story {
         let created = RunCreated {
             run: "run_1".to_owned(),
@@ -158,7 +158,7 @@ impl Story {
         let first = JournalEntry { seq: 1, at_ms: 0, event: Event::RunCreated(Box::new(created)) };
         let state = State::begin(&first).expect("a run begins");
         let mut interpreter = Interpreter::load(flow(text), state);
-        let work = interpreter.handle(Input::Tick, 0, &Shop).expect("a run begins");
+        let work = interpreter.handle(InterpreterInput::Tick, 0, &Shop).expect("a run begins");
         let mut story = Story { interpreter, script, entries: vec![first], now_ms: 0, signals: 0 };
         story.drive(work);
         story
@@ -198,8 +198,8 @@ impl Story {
         let mut resumption = Box::new(plan.resumption.clone());
         let needs =
             milepost_engine::resume::needs(self.interpreter.flow(), self.state(), &resumption);
-        resumption.proof =
-            matches!(needs, milepost_engine::resume::Needs::Proof(_)).then(Proof::at_terminal);
+        resumption.proof = matches!(needs, milepost_engine::resume::ResumeAuthority::Proof(_))
+            .then(Proof::at_terminal);
         let reply = self.tell(Signal::Resume { seq: self.state().seq, resumption });
         assert_eq!(reply, vec![Reply::Done]);
         // Folding the journal yields the same state.
@@ -235,10 +235,10 @@ impl Story {
         self.signals += 1;
         let id = self.signals.to_string();
         self.now_ms += 1;
-        self.handle(Input::Signal { id, signal })
+        self.handle(InterpreterInput::Signal { id, signal })
     }
 
-    fn handle(&mut self, input: Input) -> Decision {
+    fn handle(&mut self, input: InterpreterInput) -> Decision {
         self.interpreter.handle(input, self.now_ms, &Shop).expect("events that fit")
     }
 
@@ -254,7 +254,7 @@ impl Story {
                     None => match self.interpreter.wakes_at() {
                         Some(at) if self.status() == Status::Running => {
                             self.now_ms = self.now_ms.max(at);
-                            self.handle(Input::Tick)
+                            self.handle(InterpreterInput::Tick)
                         }
                         _ => return,
                     },
@@ -269,7 +269,7 @@ impl Story {
         match act {
             RunEffect::Call { key, attempt, .. } => {
                 let outcome = self.outcome(&key);
-                self.handle(Input::Called { key, attempt, outcome })
+                self.handle(InterpreterInput::Called { key, attempt, outcome })
             }
             RunEffect::StartChild { key, run, .. } => {
                 let outcome = match self.script.fails.contains(key.as_str()) {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use milepost_engine::command::StepCall;
 use milepost_engine::event::{
-    Actor, ActorKind, Attempt, Budget, CallAnswer, ChildOutcome, Event, JournalEntry, Presence,
+    Actor, ActorKind, Attempt, BudgetKind, CallAnswer, ChildOutcome, Event, JournalEntry, Presence,
     Proof, RunCreated, Settlement,
 };
 use milepost_engine::interpreter::{
-    AttemptOutcome, Decision, Input, Interpreter, PreparedCall, RunEffect, WorldView,
+    AttemptOutcome, Decision, Interpreter, InterpreterInput, PreparedCall, RunEffect, WorldView,
 };
 use milepost_engine::signal::{DecisionSignal, Reply, Signal, SubmissionSignal};
 use milepost_engine::state::{State, Status};
@@ -495,7 +495,7 @@ impl Rig {
         found.expect("nothing is done that is not written down")
     }
 
-    pub(crate) fn handle(&mut self, input: Input) {
+    pub(crate) fn handle(&mut self, input: InterpreterInput) {
         let input = if self.through_json { through_json(&input) } else { input };
         let decided = self.interpreter.handle(input, self.now_ms, &self.world);
         let decided = decided.expect("an interpreter writes what is legal");
@@ -513,7 +513,7 @@ impl Rig {
                 self.now_ms = self.now_ms.max(at);
                 match self.coming.remove(index).1 {
                     Coming::Called(key, attempt, outcome) => {
-                        self.handle(Input::Called { key, attempt, outcome });
+                        self.handle(InterpreterInput::Called { key, attempt, outcome });
                     }
                     Coming::Child(key, run, outcome) => {
                         let more = self.world.child_calls;
@@ -528,7 +528,7 @@ impl Rig {
             }
             (_, Some(at)) => {
                 self.now_ms = self.now_ms.max(at);
-                self.handle(Input::Tick);
+                self.handle(InterpreterInput::Tick);
                 true
             }
             _ => false,
@@ -551,14 +551,14 @@ impl Rig {
     /// Lets time pass without any other input.
     pub(crate) fn pass(&mut self, ms: u64) -> &mut Rig {
         self.now_ms += ms;
-        self.handle(Input::Tick);
+        self.handle(InterpreterInput::Tick);
         self
     }
 
     pub(crate) fn send(&mut self, signal: Signal) -> Option<Reply> {
         self.signals += 1;
         let id = format!("s{}", self.signals);
-        self.handle(Input::Signal { id: id.clone(), signal });
+        self.handle(InterpreterInput::Signal { id: id.clone(), signal });
         self.answer(&id)
     }
 
@@ -701,7 +701,7 @@ pub(crate) fn add(context: &Value) -> Signal {
     })
 }
 
-pub(crate) fn budget(of: Budget, limit: u64) -> impl Fn(&mut RunCreated) {
+pub(crate) fn budget(of: BudgetKind, limit: u64) -> impl Fn(&mut RunCreated) {
     move |head| {
         head.budget.insert(of, limit);
     }

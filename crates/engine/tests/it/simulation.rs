@@ -8,8 +8,8 @@ use std::env;
 use std::fmt::Write;
 use std::panic::{self, AssertUnwindSafe};
 
-use milepost_engine::event::{Budget, Event, JournalEntry, Proof, Settlement};
-use milepost_engine::interpreter::Input;
+use milepost_engine::event::{BudgetKind, Event, JournalEntry, Proof, Settlement};
+use milepost_engine::interpreter::InterpreterInput;
 use milepost_engine::resume::{Origin, ResumeRequest, plan};
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::{State, Status};
@@ -134,7 +134,8 @@ impl Simulation {
         let mut chance = Chance(seed ^ 0x5EED);
         let n = chance.below(6);
         let limit = chance.one_in(6).then(|| chance.below(8) as u64);
-        let which = *chance.pick(&[Budget::HttpCalls, Budget::Writes, Budget::Attempts]);
+        let which =
+            *chance.pick(&[BudgetKind::HttpCalls, BudgetKind::Writes, BudgetKind::Attempts]);
         let mut rig = Rig::of(flow.clone(), &json!({"n": n}), |head| {
             head.budget.extend(limit.map(|limit| (which, limit)));
         });
@@ -194,7 +195,7 @@ impl Simulation {
         let hours = 3_600_000 * self.chance.below(12) as u64;
         let now = self.rig.now_ms;
         self.rig.now_ms = if self.chance.one_in(2) { now + hours } else { now - hours };
-        self.rig.handle(Input::Tick);
+        self.rig.handle(InterpreterInput::Tick);
     }
 
     /// Resumes a run that has ended, from any step.

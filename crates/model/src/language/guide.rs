@@ -103,7 +103,8 @@ shape! {
     "name" name: must BoundedText<1, 128> = "The display name.",
     "description" description: must BoundedText<1, 512> = "What the workflow accomplishes.",
     "version" version: opt SemVer = "A version such as `1.0.0`.",
-    "minServerVersion" min_server_version: opt Spot<SemVer> = "The oldest version of Milepost that it works with.",
+    "minServerVersion" min_server_version: opt Spot<SemVer> =
+        "The oldest version of Milepost that it works with.",
     "category" category: opt String = "The category that it is listed under; `general` by default.",
     "preconditions" preconditions: opt Vec<String> = "What must be true before it starts.",
     "clarificationPrompts" clarification_prompts: opt Vec<String> = "What to ask before it starts.",
@@ -161,11 +162,13 @@ shape! {
     "prompt" prompt: opt BoundedText<1, { limits::GUIDE_PROMPT_CHARS }> =
         "The instructions for the agent.",
     "promptBlocks" blocks: opt PromptBlocks = "The prompt as sections.",
-    "promptFragments" fragments: opt Vec<PromptFragment> = "Parts of the prompt that depend on the context.",
+    "promptFragments" fragments: opt Vec<PromptFragment> =
+        "Parts of the prompt that depend on the context.",
     "agentRole" agent_role: opt RoleText = "The role the agent should take.",
     "guidance" guidance: opt Vec<String> = "Hints for the agent.",
     "askForFiles" ask_for_files: opt bool = "Whether to ask for files.",
-    "requireConfirmation" confirmation: opt Confirmation = "Whether a person has to confirm the output.",
+    "requireConfirmation" confirmation: opt Confirmation =
+        "Whether a person has to confirm the output.",
     "runCondition" run_condition: opt Condition = "The step is skipped when this is false.",
     "validationCriteria" criteria: opt Criteria = "The criteria that the output must meet.",
     "modelHint" model_hint: opt String = "Which model suits the step.",
@@ -342,11 +345,13 @@ shape! {
         ("itemVar", &["var"]),
     ];
     "type" kind: req Spot<LoopType> = "`while`, `until`, `for` or `forEach`.",
-    "maxIterations" max_iterations: req Int<1, { limits::ITERATIONS }> = "The maximum number of passes.",
+    "maxIterations" max_iterations: req Int<1, { limits::ITERATIONS }> =
+        "The maximum number of passes.",
     "condition" condition: opt Condition = "The condition, for `while` and `until`.",
     "count" count: opt Count = "The number of passes, for `for`: a number or a variable.",
     "items" items: opt BoundedText<1, 256> = "The variable that holds the list, for `forEach`.",
-    "iterationVar" iteration_var: opt String = "The variable that holds the number of the pass, starting at 1.",
+    "iterationVar" iteration_var: opt String =
+        "The variable that holds the number of the pass, starting at 1.",
     "itemVar" item_var: opt String = "The variable that holds the item.",
     "indexVar" index_var: opt String = "The variable that holds the index, starting at 0.",
     "conditionSource" condition_source: opt KeptField = "Kept for other tools.",

@@ -20,7 +20,7 @@ use crate::workflow::{Spelling, Workflow};
 
 words! {
     /// The kind of a source.
-    SourceType {
+    CatalogSourceType {
         /// A file.
         Path = "path",
         Url = "url",
@@ -36,7 +36,7 @@ shape! {
     "vendor" vendor: req Spot<String> = "The catalog id: the first word of its commands.",
     "title" title: opt String = "Its title.",
     "source" source: opt String = "Where to get it, for people who do not have it yet.",
-    "source_type" source_type: opt SourceType = "Whether `source` is a path or a URL.",
+    "source_type" source_type: opt CatalogSourceType = "Whether `source` is a path or a URL.",
     "version" version: opt String = "The version of the API.",
 }
 
@@ -44,14 +44,16 @@ shape! {
     /// What must exist before a run.
     Requires = "requirements";
     "catalogs" catalogs: opt Vec<CatalogNeed> = "Catalogs whose commands it uses.",
-    "milepost" milepost: opt Spot<Requirement> = "The version of Milepost that it needs, such as `>=0.1`.",
+    "milepost" milepost: opt Spot<Requirement> =
+        "The version of Milepost that it needs, such as `>=0.1`.",
 }
 
 shape! {
     /// What a run may spend.
     Budget = "a budget";
     "http_calls" http_calls: opt Int<0, 1_000_000> = "The maximum total number of requests.",
-    "writes" writes: opt Int<0, 1_000_000> = "The maximum number of requests that change something.",
+    "writes" writes: opt Int<0, 1_000_000> =
+        "The maximum number of requests that change something.",
     "attempts" attempts: opt Int<0, 1_000_000> = "The maximum total number of attempts.",
 }
 
@@ -164,7 +166,8 @@ shape! {
     "category" category: opt String = "The category that it is listed under.",
     "tags" tags: opt Vec<String> = "Labels.",
     "requires" requires: opt Requires = "What must exist before a run.",
-    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many steps run at the same time.",
+    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> =
+        "How many steps run at the same time.",
     "timeout" timeout: opt Period = "How long a run may take.",
     "budget" budget: opt Budget = "Limits on what a run may do.",
     "inputs" inputs: opt Inputs = "The values a run needs, by name.",

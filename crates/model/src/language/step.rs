@@ -463,10 +463,12 @@ shape! {
     "retry" retry: opt Retry = "When and how often a failed attempt is repeated.",
     "for_each" for_each: opt Dynamic = "A list; the step runs once for each item.",
     "as" name: opt Spot<String> = "The name of the item in expressions; `item` by default.",
-    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> = "How many items run at the same time.",
+    "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> =
+        "How many items run at the same time.",
     "output_contract" output_contract: opt OutputContract = "What its output must look like.",
     "run" run: opt Spot<Target> = "Calls `<catalog> <command>` or `workflow <id>`.",
-    "with" with: opt Entries<Dynamic> = "The arguments of the command: path, query, header and body fields.",
+    "with" with: opt Entries<Dynamic> =
+        "The arguments of the command: path, query, header and body fields.",
     "body" body: opt Later = "The body of the request; in a loop, the steps to repeat.",
     "headers" headers: opt Entries<Dynamic> = "Additional request headers.",
     "idempotent" idempotent: opt bool = "The request may safely be sent twice.",
@@ -479,7 +481,8 @@ shape! {
     "verify" verify: opt Vec<Verify> = "Requests that check what the agent claims.",
     "model_hint" model_hint: opt String = "Which model suits the step.",
     "ask_for_files" ask_for_files: opt bool = "Whether to ask for files.",
-    "require_confirmation" require_confirmation: opt Confirmation = "Whether a person has to confirm the output.",
+    "require_confirmation" require_confirmation: opt Confirmation =
+        "Whether a person has to confirm the output.",
     "max_attempts" max_attempts: opt Int<1, 100> = "How many submissions the agent may make.",
     "approve" approve: opt Approve = "The question that a person decides.",
     "wait" wait: opt Wait = "How long to wait, or until when.",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use milepost_driver::clock::now_ms;
 use milepost_driver::{new_nonce, new_run_id};
-use milepost_engine::event::{Actor, ActorKind, Budget, Parent, Presence, RunCreated};
+use milepost_engine::event::{Actor, ActorKind, BudgetKind, Parent, Presence, RunCreated};
 use milepost_engine::ports::{ChildRun, Durability, PreparedRun, RememberedInputs, RunContext};
 use milepost_engine::secret_placeholder;
 use milepost_model::guide::Confirmation;
@@ -95,7 +95,7 @@ struct WantedRun {
     /// The step that it runs for, and the context of the parent run.
     above: Option<(Parent, RunContext)>,
     /// The remaining budget of the parent run.
-    rest: BTreeMap<Budget, u64>,
+    rest: BTreeMap<BudgetKind, u64>,
 }
 
 impl WantedRun {
@@ -214,13 +214,13 @@ fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputNam
 fn budget(
     workflow: &Workflow,
     usual: &Budgets,
-    rest: &BTreeMap<Budget, u64>,
-) -> BTreeMap<Budget, u64> {
+    rest: &BTreeMap<BudgetKind, u64>,
+) -> BTreeMap<BudgetKind, u64> {
     let own = workflow.budget.as_ref();
     let all = [
-        (Budget::HttpCalls, own.and_then(|own| own.http_calls.as_ref()), usual.http_calls),
-        (Budget::Writes, own.and_then(|own| own.writes.as_ref()), usual.writes),
-        (Budget::Attempts, own.and_then(|own| own.attempts.as_ref()), usual.attempts),
+        (BudgetKind::HttpCalls, own.and_then(|own| own.http_calls.as_ref()), usual.http_calls),
+        (BudgetKind::Writes, own.and_then(|own| own.writes.as_ref()), usual.writes),
+        (BudgetKind::Attempts, own.and_then(|own| own.attempts.as_ref()), usual.attempts),
     ];
     let set = all.into_iter().filter_map(|(budget, own, usual)| {
         let own = own.and_then(|most| u64::try_from(most.0).ok());

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use milepost_driver::clock::now_ms;
 use milepost_driver::{RunService, Snapshot, plan_continuation};
-use milepost_engine::event::{Budget, Resumption};
+use milepost_engine::event::{BudgetKind, Resumption};
 use milepost_engine::resume::{
-    self, Forecast, ForecastRange, Needs, Origin, ResumePlan, ResumeRequest, StepOutlook, StepPlan,
+    self, Forecast, ForecastRange, Origin, ResumeAuthority, ResumePlan, ResumeRequest, StepOutlook,
+    StepPlan,
 };
 use milepost_engine::signal::{Signal, resumed_text};
 use milepost_engine::state::{End, Phase, State, Status};
@@ -270,11 +271,13 @@ async fn carry_out(
     let mut resumption = Box::new(Resumption { given: wanted.given, ..resumption });
     let (seq, head) = (state.seq, &state.head);
     match needs(writer, &wanted.flow, state, &resumption).await {
-        Needs::Person(deed) | Needs::Proof(deed) if call.kind() != CallerKind::Person => {
+        ResumeAuthority::Person(deed) | ResumeAuthority::Proof(deed)
+            if call.kind() != CallerKind::Person =>
+        {
             return Err(for_a_person(&deed, run));
         }
-        Needs::Nobody | Needs::Person(_) => {}
-        Needs::Proof(deed) => {
+        ResumeAuthority::Nobody | ResumeAuthority::Person(_) => {}
+        ResumeAuthority::Proof(deed) => {
             let deed = format!("{deed} in run `{run}`");
             let text = resumed_text(&head.run, seq, &resumption);
             resumption.proof = Some(person::proof(writer, call, head, &deed, &text)?);
@@ -295,13 +298,18 @@ async fn carry_out(
 
 /// Whose presence is required to resume a run. A child run draws on its parent's budget; once the
 /// parent's step has ended, its spending is no longer counted anywhere.
-async fn needs(writer: &Writer, flow: &Flow, state: &State, resumption: &Resumption) -> Needs {
+async fn needs(
+    writer: &Writer,
+    flow: &Flow,
+    state: &State,
+    resumption: &Resumption,
+) -> ResumeAuthority {
     let own = resume::needs(flow, state, resumption);
     let Some(above) = uncounted(writer, state).await else { return own };
     let deed = format!("spend more than the budget of run `{above}` covers");
     match own {
-        Needs::Proof(own) => Needs::Proof(format!("{own}, {deed}")),
-        Needs::Nobody | Needs::Person(_) => Needs::Proof(deed),
+        ResumeAuthority::Proof(own) => ResumeAuthority::Proof(format!("{own}, {deed}")),
+        ResumeAuthority::Nobody | ResumeAuthority::Person(_) => ResumeAuthority::Proof(deed),
     }
 }
 
@@ -510,8 +518,8 @@ fn for_a_person(deed: &str, run: &RunId) -> Problem {
     Problem::new(Code::PresenceRequired, message, hint).context("run_id", run.as_str())
 }
 
-fn budget(name: &str) -> Result<Budget> {
-    Budget::ALL.iter().copied().find(|budget| budget.name() == name).ok_or_else(|| {
+fn budget(name: &str) -> Result<BudgetKind> {
+    BudgetKind::ALL.iter().copied().find(|budget| budget.name() == name).ok_or_else(|| {
         let message = format!("`{name}` is not a budget");
         Problem::new(Code::ParamsInvalid, message, "use `http_calls`, `writes` or `attempts`")
     })
