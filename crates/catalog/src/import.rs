@@ -182,7 +182,7 @@ impl ResolvedBaseUrl {
         if let Some(given) = given {
             let url = usable(given, None);
             if let Err(why) = &url {
-                let message = format!("`{}` {why}", shown(given));
+                let message = format!("the base URL `{}` {why}", shown(given));
                 violations.add("/base_url", DocumentRule::SERVER, message);
             }
             return ResolvedBaseUrl::made(url.ok(), warnings, violations);

@@ -96,9 +96,10 @@ impl InvalidReason {
     /// Includes the system's message if the system reported the error.
     pub(crate) fn of_file(error: &FileError) -> InvalidReason {
         let cause = match error {
-            FileError::Io { .. } | FileError::NotFound { .. } | FileError::Exists { .. } => {
-                InvalidCause::System
-            }
+            FileError::Io { .. }
+            | FileError::NotFound { .. }
+            | FileError::NotFolder { .. }
+            | FileError::Exists { .. } => InvalidCause::System,
             FileError::NotRegular { .. } | FileError::Outside { .. } => InvalidCause::Place,
             FileError::TooLarge { .. } => InvalidCause::Text,
         };

@@ -344,7 +344,7 @@ impl<'a> CommandCall<'a> {
             let step = walk.step(&scheme, &arguments, &answer);
             let cut = found.len() > wanted;
             items.extend(found.into_iter().take(wanted));
-            self.call.progress(&format!("{pages} pages, {} items", items.len()));
+            self.call.progress(&format!("page {pages}, items so far: {}", items.len()));
             let more = match step {
                 Ok(PageStep::More(next)) if !cut && !self.call.cancelled() => {
                     request = self.next(&mut arguments, request, next)?;

@@ -11,6 +11,7 @@ mod secrets;
 
 use std::path::{Path, PathBuf};
 
+use milepost_model::suggest::count;
 use milepost_model::wording::Worded;
 
 use crate::prelude::*;
@@ -168,9 +169,4 @@ fn access(path: &Path) -> String {
 /// The findings, or a single `Ok` check if there are none.
 fn or_ok(found: Vec<DoctorCheck>, ok: impl FnOnce() -> DoctorCheck) -> Vec<DoctorCheck> {
     if found.is_empty() { vec![ok()] } else { found }
-}
-
-/// `1 run`, `2 runs`.
-fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -32,7 +32,7 @@ pub enum RunsError {
     /// A file could not be read or written. Whoever reads it has to do something about that.
     #[error("{}", .0.told())]
     File(#[from] FileError),
-    #[error("cannot read or write runs: {0}")]
+    #[error("cannot read or write `runs.db`: {0}")]
     Storage(#[source] rusqlite::Error),
 }
 
