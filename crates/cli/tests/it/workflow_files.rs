@@ -69,7 +69,7 @@ fn a_concurrent_change_is_not_overwritten() {
         &expect![[r"
         --- 7
         error[WORKFLOW_EXISTS]: workflow `greet` already exists
-        hint: give the version you last saw (`--expect`, `expected_version`), or set `overwrite`
+        hint: replace it with `--overwrite`, or with `--expect <VERSION>` if you know the current one
         more: milepost docs WORKFLOW_EXISTS
     "]],
     );
@@ -83,7 +83,7 @@ fn a_concurrent_change_is_not_overwritten() {
         &expect![[r"
             --- 7
             error[WORKFLOW_VERSION_CONFLICT]: workflow `greet` is not the expected version: it is 1e1c5498bed2
-            hint: read it again, repeat your edit on that text, and give its version
+            hint: read it again, repeat your edit on that text, and pass `--expect <VERSION>`
             more: milepost docs WORKFLOW_VERSION_CONFLICT
         "]],
     );
@@ -195,7 +195,7 @@ fn impossible_changes_are_reported() {
         &expect![[r"
         --- 7
         error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a read-only source (built-in)
-        hint: save your own copy under this id, which then takes precedence
+        hint: copy it with `milepost workflow new code-review --from code-review`, then save it: your copy takes precedence
         more: milepost docs WORKFLOW_READ_ONLY
     "]],
     );
@@ -222,7 +222,7 @@ fn impossible_changes_are_reported() {
         &expect![[r"
         --- 7
         error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a read-only source (built-in)
-        hint: save your own copy under this id, which then takes precedence
+        hint: copy it with `milepost workflow new code-review --from code-review`, then save it: your copy takes precedence
         more: milepost docs WORKFLOW_READ_ONLY
     "]],
     );
