@@ -70,7 +70,7 @@ impl EditRequest<'_> {
             EditError::File(FileError::TooLarge { .. }) => {
                 (Code::ClientConfigRefused, "let the client clean up its file")
             }
-            EditError::File(FileError::NotFolder { .. }) => (Code::FileRefused, "move it away"),
+            EditError::File(FileError::NotFolder { .. }) => (Code::StorageFailed, "move it away"),
             EditError::File(FileError::Io { .. } | FileError::NotFound { .. }) => {
                 (Code::StorageFailed, "make it readable and writable for this user")
             }

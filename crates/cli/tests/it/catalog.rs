@@ -127,7 +127,7 @@ fn an_invalid_document_shows_every_fault() {
     );
     let ran = place.say("catalog validate odd.yaml").ends(0);
     assert_eq!(ran.out.lines().filter(|line| line.starts_with("warning[")).count(), 20);
-    assert!(ran.out.contains("more; --json lists them all\n"), "{}", ran.out);
+    assert!(ran.out.contains("more; `--json` lists them all\n"), "{}", ran.out);
     let response = place.say("catalog validate --json none.json").ends(2).quiet().json();
     assert_eq!(response["valid"], false);
     let violation = response["violations"][0].as_object().expect("is an object");
@@ -219,7 +219,7 @@ fn preview_writes_nothing() {
         acme orders:receipt:update  PUT     Leave a note
         acme photos:create          POST    Add a photo
         --- 0
-        next: milepost catalog import shop.yaml
+        next: milepost catalog import shop.yaml --vendor acme
     "]],
     );
     let ran = place.say("catalog preview --json shop.yaml --base-url http://127.0.0.1:9/x");
@@ -267,12 +267,15 @@ fn imported_catalogs_are_listed() {
         next: milepost catalog show shop
     "]],
     );
-    place.shows("catalog import shop.yaml", &expect![[r"
+    place.shows(
+        "catalog import shop.yaml",
+        &expect![[r"
         --- 7
         error[CATALOG_EXISTS]: catalog `shop` (Shop) already exists
         hint: use `--overwrite` to replace it, or give another `--vendor` and `--title`
         more: milepost docs CATALOG_EXISTS
-    "]]);
+    "]],
+    );
     place.shows(
         "catalog import shop.yaml --overwrite",
         &expect![[r"
@@ -443,7 +446,7 @@ fn every_fault_of_an_import_is_reported() {
         error[CATALOG_INVALID]: `twice.json` cannot be imported: `paths` must be a map from path to operations (and 1 more)
           paths /paths: `paths` must be a map from path to operations
           server-scheme /servers/0: the server `ftp://files.test` is not an http or https URL
-        hint: correct the document, then `milepost catalog validate` it
+        hint: correct the document; check it with `milepost catalog validate twice.json`
         more: milepost docs CATALOG_INVALID
     "]]);
     let told = problem(&place.say("catalog import --json twice.json").ends(2));
@@ -593,9 +596,8 @@ fn one_scheme_of_several_is_named() {
             user    password=P (missing), username=U (…  user and password
             --- 0
             warning: there is no secret `P` yet
-            next: milepost secret set P
             warning: there is no secret `U` yet
-            next: milepost secret set U
+            next: milepost secret set P
         "]],
     );
     let client = "catalog auth several --json --profile test --scheme client --client-id I \
@@ -650,7 +652,7 @@ fn diff_shows_what_would_change() {
         - shop photos:create  POST /photos
         ~ shop orders:create
             schemas that it references have changed
-        shop: 1 added, 1 removed, 1 command changed; breaking: existing calls may fail
+        shop: 1 command added, 1 removed, 1 changed; breaking: existing calls may fail
         --- 0
     "]],
     );

@@ -104,7 +104,7 @@ fn commands_are_found_by_what_they_do() {
             shop orders:delete  DELETE  (deprecated) Delete an order
             shop orders:get     GET     Get an order
             --- 0
-            note: 4 more matches; add words or use --limit
+            note: 4 more matches; add words or use `--limit`
             next: milepost command show shop orders:create
         "]],
     );
@@ -220,7 +220,7 @@ fn a_command_goes_by_several_names() {
         &expect![[r"
             --- 6
             error[COMMAND_NOT_FOUND]: there is no command `nowhere`
-            hint: find it with `milepost command search`
+            hint: find it with `milepost command search <query>`
             more: milepost docs COMMAND_NOT_FOUND
         "]],
     );
@@ -367,7 +367,7 @@ fn unknown_arguments_are_reported() {
         &expect![[r"
             --- 6
             error[COMMAND_NOT_FOUND]: there is no command `shop nothing`
-            hint: find it with `milepost command search`
+            hint: find it with `milepost command search <query>`
             more: milepost docs COMMAND_NOT_FOUND
         "]],
     );
@@ -544,7 +544,7 @@ fn providers_and_their_choices() {
         "providers",
         &expect![[r"
             PROVIDER          VALUE  CONFIDENCE  SERVES
-            shop orders:list  /id    95 %        shop orders:get order_id, shop orders:dele…
+            shop orders:list  /id    95%         shop orders:get order_id, shop orders:dele…
             --- 0
             next: milepost command choices shop orders:list
         "]],
@@ -553,7 +553,7 @@ fn providers_and_their_choices() {
         &open.of(&["providers", "--command", "shop orders:get"], ""),
         &expect![[r"
             PROVIDER          VALUE  CONFIDENCE  SERVES
-            shop orders:list  /id    95 %        shop orders:get order_id
+            shop orders:list  /id    95%         shop orders:get order_id
             --- 0
             next: milepost command choices shop orders:list
         "]],

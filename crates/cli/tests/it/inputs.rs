@@ -172,7 +172,7 @@ fn a_plan_shows_the_exact_requests() {
             1  1     look   run GET              yes
             2  2     ok     approve   look       yes, its condition is true
             3  3     again  run POST  ok         yes
-            3 steps in 3 waves, at most 1 at once
+            3 steps in 3 waves, at most 1 at a time
             --- 0
         "]],
     );

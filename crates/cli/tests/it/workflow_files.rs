@@ -141,7 +141,7 @@ fn renamed_and_deleted_workflows_can_be_restored() {
     place.types(
         "versions meet",
         &expect![[r"
-        VERSION       WHEN                  BY      NOTE
+        VERSION       WHEN                  ACTION  NOTE
         7380f0b14799  [TIME]  rename  was greet
         1e1c5498bed2  [TIME]  save
         5fd409d9a3b2  [TIME]  save

@@ -148,7 +148,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
     let spelling = loaded.spelling(row);
-    Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name.")))
+    Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name")))
 }
 
 async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
