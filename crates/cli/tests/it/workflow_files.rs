@@ -161,10 +161,10 @@ fn renamed_and_deleted_workflows_can_be_restored() {
     place.types(
         "versions meet --limit 1",
         &expect![[r"
-        VERSION       WHEN                  BY       NOTE
+        VERSION       WHEN                  ACTION   NOTE
         19c4f88aaf8d  [TIME]  restore  current
         --- 0
-        note: there are older ones; --limit shows more
+        note: there are older ones; `--limit` shows more
     "]],
     );
 }
