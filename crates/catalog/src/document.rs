@@ -45,7 +45,7 @@ pub enum Unreadable {
     #[error("the document is empty; give an OpenAPI document in JSON or YAML")]
     Empty,
     /// The document has too many bytes, either as given or after expanding aliases.
-    #[error("the document is larger than {limit} bytes; import a part of it")]
+    #[error("the document is larger than {} MiB; import a part of it", limit / (1024 * 1024))]
     TooLarge {
         /// The maximum number of bytes.
         limit: usize,

@@ -181,7 +181,7 @@ impl ResolvedBaseUrl {
         let url = match given {
             Some(given) => {
                 let refused = |why| {
-                    let message = format!("`{}` {why}", shown(given));
+                    let message = format!("the base URL `{}` {why}", shown(given));
                     violations.add("/base_url", DocumentRule::SERVER, message);
                 };
                 usable(given, None).map_err(refused).ok()

@@ -72,7 +72,11 @@ fn refuse(error: &clap::Error) -> ! {
     let rest = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("tip:"));
     let message = std::iter::once(first).chain(rest).collect::<Vec<_>>().join(" ");
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    let hint = tip.unwrap_or("see `--help` of the command");
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: "));
+    let words = usage.unwrap_or("milepost").split(' ');
+    let words = words.take_while(|word| word.starts_with(char::is_alphabetic));
+    let help = format!("see `{} --help`", words.collect::<Vec<_>>().join(" "));
+    let hint = tip.unwrap_or(&help);
     let problem = Problem::new(Code::ParamsInvalid, message, hint);
     let exit = CliError::from(problem).show(&mut Terminal::new(true));
     std::process::exit(i32::from(exit.code()))
@@ -83,7 +87,8 @@ pub(crate) enum CliCommand {
     /// Run a workflow durably
     #[command(after_help = "Example: milepost init && milepost run order-report --mock\n\
         Exit codes: 0 done, 1 the run failed, 2 invalid inputs, 3 invalid workflow, 4 waiting for \
-        a person, 5 waiting for an agent, 130 interrupted: the run can be resumed")]
+        a person, 5 waiting for an agent, 6 no such workflow, 130 interrupted: the run can be \
+        resumed")]
     Run(Deferred<run::RunArgs>),
     /// List runs, newest first
     #[command(after_help = "Example: milepost runs --open")]
@@ -101,7 +106,7 @@ pub(crate) enum CliCommand {
     /// Start no new work in a run until it is resumed
     #[command(after_help = "Example: milepost pause run_0f4")]
     Pause(Deferred<run::RunIdArgs>),
-    /// Resume a run: keep what is done, run what failed again
+    /// Resume a run: keep what is done, run again what failed
     #[command(after_help = "Example: milepost resume run_0f4 --plan")]
     Resume(Deferred<run::ResumeArgs>),
     /// Show what is waiting for you
@@ -122,7 +127,7 @@ pub(crate) enum CliCommand {
     /// Copy all runs to a folder while they continue
     #[command(after_help = "Example: milepost backup runs-backup")]
     Backup(Deferred<run::BackupArgs>),
-    /// Restore the runs of a backup where there are none
+    /// Restore the runs from a backup, if there are no runs yet
     #[command(after_help = "Example: milepost restore runs-backup")]
     Restore(Deferred<run::RestoreRunsArgs>),
     /// Manage the input values of earlier runs

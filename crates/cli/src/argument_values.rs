@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
+use std::str::FromStr;
 
 use clap::Args;
 use milepost_model::limits::CONTEXT_BYTES;
@@ -72,10 +73,16 @@ pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> CliResult<Map<Stri
     Err(Problem::new(code, message, "pass a JSON object, or a file that contains one").into())
 }
 
+/// Parses a number that an option takes.
+pub(crate) fn number<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse().map_err(|_| "use a whole number that is not too large")
+}
+
 /// Parses any JSON value.
 pub(crate) fn value(text: &str) -> CliResult<Value> {
     serde_json::from_str(text).map_err(|error| {
-        let message = format!("`{text}` is not valid JSON: {error}");
+        let (line, column) = (error.line(), error.column());
+        let message = format!("`{text}` is not valid JSON at line {line}, column {column}");
         Problem::new(Code::ParamsInvalid, message, "write it as JSON, with strings in quotes")
             .into()
     })

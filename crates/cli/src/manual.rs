@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
+use milepost_model::problem::{Code, Problem};
 use milepost_store::{health, write_atomic};
 use serde_json::json;
 
@@ -21,6 +22,10 @@ pub(crate) fn run(args: &ManArgs, terminal: &mut Terminal) -> CliResult {
             terminal.raw(text.as_bytes());
         });
     };
+    if folder.is_file() {
+        let message = format!("`{}` is a file, not a folder", folder.display());
+        return Err(Problem::new(Code::FileRefused, message, "give a folder with `--dir`").into());
+    }
     health::make(folder, false)?;
     let mut pages = Vec::new();
     write(&command, folder, &mut pages)?;

@@ -79,7 +79,7 @@ fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CliResult {
 /// The value, typed or piped in, without its trailing line break.
 fn value(name: &str) -> CliResult<Secret> {
     if io::stdin().is_terminal() {
-        return tty::secret(&format!("Value of {}: ", safe(name)));
+        return tty::secret(&format!("value of {}: ", safe(name)));
     }
     let text = stdin_text(SECRET_BYTES + 2)?;
     let line = text.strip_suffix('\n').unwrap_or(&text);

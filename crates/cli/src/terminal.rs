@@ -2,12 +2,12 @@
 //! terminal.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use milepost_model::problem::{Code, Problem};
+pub(crate) use milepost_model::suggest::count;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
@@ -254,12 +254,6 @@ pub(crate) fn safe(text: &str) -> String {
         }
     }
     shown
-}
-
-/// `1 step`, `2 steps`.
-pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
-    let plural = if number == N::from(1) { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 /// Quotes a word for a shell if necessary.

@@ -40,7 +40,7 @@ pub(crate) fn secret(question: &str) -> CliResult<Secret> {
 /// Exits like Ctrl-C does elsewhere; here it was read as a character.
 pub(crate) fn interrupted() -> ! {
     let message = match RETRY_COMMAND.get() {
-        Some(command) => format!("nothing was decided; to decide later: {command}"),
+        Some(command) => format!("nothing was decided\nnext: {command}"),
         None => "nothing was changed; run the same command to be asked again".to_owned(),
     };
     Terminal::new(false).notice(format!("interrupted: {message}"));

@@ -64,6 +64,7 @@ const COMMANDS: &[CommandSpec] = &[
     typed_as("workflow.get", "workflow show", &["workflow_id"]),
     typed_as("workflow.validate", "workflow validate", &["path"]),
     typed_as("workflow.save", "workflow save", &["path"]),
+    typed_as("workflow.copy", "workflow new", &["workflow_id"]),
     typed_as("workflow.rename", "workflow rename", &["workflow_id", "new_id"]),
     typed_as("workflow.delete", "workflow delete", &["workflow_id"]),
     typed_as("workflow.versions", "workflow versions", &["workflow_id"]),
@@ -107,7 +108,7 @@ const COMMANDS: &[CommandSpec] = &[
     typed_as("person.set_pin", "person set-pin", &[]),
     typed_as("secret.set", "secret set", &["name"]),
     typed_as("secret.list", "secret list", &[]),
-    typed_as("config.get", "config get", &["key"]),
+    typed_as("config.get", "config get", &[]),
     typed_as("config.set", "config set", &["key", "value"]),
     typed_as("docs", "docs", &["topic"]),
     typed_as("doctor", "doctor", &[]),
@@ -156,6 +157,10 @@ const FLAGS: &[(&str, Flag)] = &[
     ("overrides", Flag::Pairs("--set")),
     ("budget", Flag::Pairs("--budget")),
     ("inputs", Flag::Pairs("-i")),
+    ("with", Flag::Pairs("-p")),
+    ("body", Flag::Value("--body")),
+    ("accept", Flag::Value("--accept")),
+    ("content_type", Flag::Value("--content-type")),
     ("context", Flag::Object("--context")),
     ("secrets", Flag::Names),
     ("wait_s", Flag::Silent),
@@ -187,8 +192,9 @@ impl Wording for CommandLine {
             typed.positional.iter().filter_map(|name| Some((*name, call.arguments.get(*name)?)));
         let mut words: Vec<String> = words.filter_map(|(name, value)| word(name, value)).collect();
         // The subject still has to be filled in by the user.
-        if words.is_empty() && !typed.positional.is_empty() && !flags.is_empty() {
-            words.push("…".to_owned());
+        if words.is_empty() {
+            let subject = |name: &&str| format!("<{}>", name.trim_end_matches("_id"));
+            words.extend(typed.positional.first().map(subject));
         }
         let line = ["milepost".to_owned(), typed.command.to_owned()].into_iter();
         line.chain(words).chain(flags).collect::<Vec<_>>().join(" ")
@@ -285,7 +291,7 @@ mod tests {
             ("workflow.list", json!({}), "milepost workflow list"),
             ("catalog.list", json!({}), "milepost catalog list"),
             ("catalog.list", json!({"catalog_id": "shop"}), "milepost catalog show shop"),
-            ("catalog.diff", json!({}), "milepost catalog diff"),
+            ("catalog.diff", json!({}), "milepost catalog diff <catalog>"),
             (
                 "catalog.set_enabled",
                 json!({"catalog_id": "shop", "enabled": true}),
@@ -299,7 +305,7 @@ mod tests {
             (
                 "catalog.import_openapi",
                 json!({"overwrite": true}),
-                "milepost catalog import … --overwrite",
+                "milepost catalog import <source> --overwrite",
             ),
             (
                 "catalog.import_openapi",

@@ -151,12 +151,11 @@ mod tests {
                   then go on"]],
         );
         check(
-            "interrupted: nothing was decided; to decide later: milepost approve run_0000000000",
+            "interrupted: nothing was changed; run it again: milepost approve run_0000000000",
             40,
             &expect![[r"
-                interrupted: nothing was decided; to
-                  decide
-                  later: milepost approve run_0000000000"]],
+                interrupted: nothing was changed; run it
+                  again: milepost approve run_0000000000"]],
         );
         let next = "next: milepost resume run_00000000000000000000000000 --budget writes=20";
         assert_eq!(remark(next, 40), next);

@@ -417,8 +417,8 @@ impl StepPlanner<'_> {
             .filter(|(other, step)| step.phase == Phase::Succeeded && !other.is_check());
         let (kept, of) = (kept.count(), items.map_or(0, |items| items.len()));
         match of {
-            0 => format!("{}; {kept} finished steps inside it are kept", why.words()),
-            _ => format!("{}; {kept} of {of} items are kept", why.words()),
+            0 => format!("{}; finished steps kept: {kept}", why.words()),
+            _ => format!("{}; items kept: {kept} of {of}", why.words()),
         }
     }
 }

@@ -70,7 +70,6 @@ to_problem! {
 
 /// Converts an error about a file.
 pub fn of_file(error: &FileError) -> Problem {
-    let mut message = error.to_string();
     let (code, hint, path) = match error {
         FileError::NotFound { path } => (Code::FileNotFound, "check the path", path),
         FileError::NotRegular { path } => (Code::FileRefused, "name a regular file", path),
@@ -78,15 +77,13 @@ pub fn of_file(error: &FileError) -> Problem {
             (Code::FileRefused, "replace the link with the file itself", path)
         }
         FileError::TooLarge { path, .. } => (Code::WorkflowInvalid, "split the document", path),
-        FileError::Exists { path } => {
-            (Code::WorkflowExists, "choose another name or remove it", path)
-        }
-        FileError::Io { path, source } => {
-            message = format!("{message}: {source}");
+        FileError::Exists { path } => (Code::WorkflowExists, "use another id or file", path),
+        FileError::NotFolder { path } => (Code::StorageFailed, "move the file away", path),
+        FileError::Io { path, .. } => {
             (Code::StorageFailed, "check that the path may be read and written", path)
         }
     };
-    Problem::new(code, message, hint).context("path", path.display().to_string())
+    Problem::new(code, error.told(), hint).context("path", path.display().to_string())
 }
 
 pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Problem {
@@ -94,7 +91,7 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
     let hint = match (near, broken) {
         (Some(near), _) => meant(near),
         (None, 0) => see(),
-        (None, _) => see().then(format!(": {broken} files there are not workflows")),
+        (None, _) => see().then(format!("; files there that are not workflows: {broken}")),
     };
     let message = format!("there is no workflow `{id}`");
     suggesting(Problem::new(Code::WorkflowNotFound, message, hint).context("workflow_id", id), near)
@@ -144,7 +141,7 @@ pub(crate) fn of_walk(error: &WalkError) -> Problem {
 }
 
 pub(crate) fn no_step(id: &str, near: Option<&str>) -> Problem {
-    let unknown = || "use a step id returned by `workflow_next`".into();
+    let unknown = || "use the id of one of its steps".into();
     let hint = near.map_or_else(unknown, meant);
     let message = format!("there is no step `{id}`");
     suggesting(Problem::new(Code::StepNotFound, message, hint).context("step_id", id), near)
@@ -238,11 +235,9 @@ pub(crate) fn of_save(error: &SaveError) -> Problem {
 }
 
 fn replace_or_rename() -> Hint {
-    Hint::text("say ")
+    Hint::text("use ")
         .given("overwrite", true)
-        .then(" to replace it (")
-        .call(Invocation::of("catalog.diff"))
-        .then(" shows what would change), or give another ")
+        .then(" to replace it, or give another ")
         .argument("vendor")
         .then(" and ")
         .argument("catalog_title")
@@ -318,7 +313,7 @@ pub(crate) fn of_misuse(command: &ApiCommand, faults: &[Misuse]) -> Problem {
         path: fault.path(),
         rule: fault.rule(),
         message: fault.to_string(),
-        expected: fault.hint(),
+        suggestion: fault.hint(),
         ..Argument::default()
     });
     problem.arguments = arguments.collect();
@@ -439,13 +434,28 @@ pub(crate) fn of_secret(error: &SecretError) -> Problem {
         }
         SecretError::File(error) => of_file(error),
         SecretError::Empty | SecretError::TooLarge | SecretError::NoOrigin => {
-            Problem::new(Code::ParamsInvalid, error.to_string(), "give another value")
+            Problem::new(Code::ParamsInvalid, error.to_string(), secret_hint(error))
         }
-        _ => Problem::new(
-            Code::SecretsUnusable,
-            error.to_string(),
-            "follow the instructions in the message",
-        ),
+        _ => Problem::new(Code::SecretsUnusable, error.to_string(), secret_hint(error)),
+    }
+}
+
+/// What to do so that a secret can be read or stored.
+pub(crate) fn secret_hint(error: &SecretError) -> Hint {
+    let set = Invocation::of("config.set").with("key", "secrets.backend").with("value", "file");
+    match error {
+        SecretError::Empty => "type its value, or pipe it in".into(),
+        SecretError::TooLarge => "store a shorter value, or remove secrets you do not need".into(),
+        SecretError::NoOrigin | SecretError::OtherOrigin { .. } => "use another one".into(),
+        SecretError::NeedsPassphrase { .. } | SecretError::WrongPassphrase { .. } => {
+            "set `MILEPOST_SECRETS_PASSPHRASE` to the passphrase of the secrets".into()
+        }
+        SecretError::KeyExposed { .. } => "run `chmod 600` on it".into(),
+        SecretError::KeyMissing { .. } | SecretError::WrongKey { .. } => {
+            "put `secrets.key` back, or remove `secrets.age` and set the secrets again".into()
+        }
+        SecretError::ReadOnly | SecretError::NoKeyring => Hint::text("run ").call(set),
+        _ => "restore a backup of it, or remove it and set the secrets again".into(),
     }
 }
 

@@ -234,7 +234,8 @@ fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a 
 /// The message of the innermost error, because the outer ones contain no details.
 fn detail(error: &reqwest::Error) -> String {
     let sources = std::iter::successors(error.source(), |&error| error.source());
-    sources.last().map(ToString::to_string).unwrap_or_default()
+    let innermost = sources.last().map(ToString::to_string).unwrap_or_default();
+    milepost_model::suggest::without_error_number(&innermost)
 }
 
 pub(crate) fn colon(detail: &str) -> String {

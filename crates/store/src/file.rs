@@ -20,6 +20,8 @@ pub enum FileError {
     /// A directory, a device, a pipe or a socket.
     #[error("`{}` is not a regular file", path.display())]
     NotRegular { path: PathBuf },
+    #[error("`{}` is a file, not a folder", path.display())]
+    NotFolder { path: PathBuf },
     #[error("`{}` is outside its directory", path.display())]
     Outside { path: PathBuf },
     #[error("`{}` is too large: {bytes} bytes", path.display())]
@@ -40,14 +42,20 @@ impl FileError {
         match source.kind() {
             io::ErrorKind::NotFound => FileError::NotFound { path },
             io::ErrorKind::AlreadyExists => FileError::Exists { path },
+            io::ErrorKind::NotADirectory => {
+                let file = path.ancestors().find(|path| path.is_file());
+                FileError::NotFolder { path: file.unwrap_or(&path).to_owned() }
+            }
             _ => FileError::Io { path, source },
         }
     }
 
     /// The error message, including the system's own message if a system call failed.
-    pub(crate) fn told(&self) -> String {
+    pub fn told(&self) -> String {
         match self {
-            FileError::Io { source, .. } => format!("{self}: {source}"),
+            FileError::Io { source, .. } => {
+                milepost_model::suggest::without_error_number(&format!("{self}: {source}"))
+            }
             _ => self.to_string(),
         }
     }
@@ -307,7 +315,10 @@ pub(crate) fn owner_only(options: &mut OpenOptions) {
 /// owner only.
 pub(crate) fn make_directory(path: &Path, readers: FileMode) -> Result<(), FileError> {
     let builder = &mut directory_builder(readers);
-    builder.recursive(true).create(path).map_err(|error| FileError::of(path, error))
+    builder.recursive(true).create(path).map_err(|error| match FileError::of(path, error) {
+        FileError::Exists { path } => FileError::NotFolder { path },
+        error => error,
+    })
 }
 
 /// A builder for directories, private to the owner if requested.

@@ -90,9 +90,10 @@ impl InvalidReason {
     /// one.
     pub(crate) fn of_file(error: &FileError) -> InvalidReason {
         let cause = match error {
-            FileError::Io { .. } | FileError::NotFound { .. } | FileError::Exists { .. } => {
-                InvalidCause::System
-            }
+            FileError::Io { .. }
+            | FileError::NotFound { .. }
+            | FileError::NotFolder { .. }
+            | FileError::Exists { .. } => InvalidCause::System,
             FileError::NotRegular { .. } | FileError::Outside { .. } => InvalidCause::Place,
             FileError::TooLarge { .. } => InvalidCause::Text,
         };

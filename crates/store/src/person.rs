@@ -29,7 +29,7 @@ pub enum PersonError {
     #[error("no PIN is set")]
     NotSet,
     /// The PIN does not match.
-    #[error("wrong PIN; {left} attempts left")]
+    #[error("wrong PIN; {} left", milepost_model::suggest::count(*left, "attempt"))]
     Wrong { left: u32 },
     #[error("the PIN is locked after {PIN_TRIES} wrong attempts")]
     Locked,

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use milepost_model::suggest;
 use serde_json::{Map, Value};
 
 use super::encode::Encode;
@@ -33,11 +34,7 @@ pub(crate) fn payload(
     let wrong = |wanted| Misuse::BodyKind {
         media_type: content_type.clone(),
         wanted,
-        found: match schema::type_of(value) {
-            "null" => "null".to_owned(),
-            name if name.starts_with(['a', 'i', 'o']) => format!("an {name}"),
-            name => format!("a {name}"),
-        },
+        found: suggest::with_article(schema::type_of(value)),
     };
     match (kind, value) {
         (MediaKind::Json | MediaKind::JsonLike, value) => {

@@ -148,7 +148,7 @@ fn choices(error: &ValidationError<'_>, options: &Value) -> Option<String> {
     let list = milepost_model::suggest::list(words.iter().map(String::as_str));
     let near = milepost_model::suggest::closest(&found, words.iter().map(String::as_str));
     let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    Some(format!("`{found}` is not one of {list}{meant}"))
+    Some(format!("must be {list}, not `{found}`{meant}"))
 }
 
 fn is_about(error: &ValidationError<'_>, apart: &[String]) -> bool {

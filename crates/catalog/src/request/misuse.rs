@@ -1,7 +1,9 @@
 //! Everything that can be wrong with the arguments of a command, as data, each with a suggested
 //! next action.
 
+use milepost_model::hint::Hint;
 use milepost_model::suggest;
+use serde_json::json;
 use thiserror::Error;
 
 use crate::command::Location;
@@ -65,7 +67,10 @@ pub enum Misuse {
     #[error("the command takes no body")]
     NoBody,
     /// Properties were given in addition to a body that is not an object.
-    #[error("`{name}` is a property of the body, but the given body is {found}")]
+    #[error(
+        "`{name}` is a property of the body, but the given body is {}",
+        suggest::with_article(found)
+    )]
     BodyNotObject {
         name: String,
         /// The kind of value that was given.
@@ -217,28 +222,26 @@ impl Misuse {
     }
 
     /// What the caller should do next.
-    pub fn hint(&self) -> String {
+    pub fn hint(&self) -> Hint {
         match self {
-            Misuse::Unknown { meant: Some(meant), .. } => format!("did you mean `{meant}`?"),
-            Misuse::Unknown { known, .. } if known.is_empty() => "leave it out".to_owned(),
-            Misuse::Missing { name, .. } => format!("give `{name}` in `with`"),
-            Misuse::MissingBody { .. } => "give `body`".to_owned(),
-            Misuse::Ambiguous { spellings, .. } => format!("write {}", words(spellings)),
-            Misuse::Twice { other, .. } => format!("leave out `{other}`"),
-            Misuse::Invalid { .. } => "change the value to match the schema".to_owned(),
-            Misuse::Unsendable { reason, .. } => reason.hint().to_owned(),
+            Misuse::Unknown { meant: Some(meant), .. } => format!("did you mean `{meant}`?").into(),
+            Misuse::Unknown { known, .. } if known.is_empty() => "leave it out".into(),
+            Misuse::Missing { name, .. } => Hint::text("give ").given("with", json!({name: "…"})),
+            Misuse::MissingBody { .. } => Hint::text("give ").argument("body"),
+            Misuse::Ambiguous { spellings, .. } => format!("write {}", words(spellings)).into(),
+            Misuse::Twice { other, .. } => format!("leave out `{other}`").into(),
+            Misuse::Invalid { .. } => "change the value to match the schema".into(),
+            Misuse::Unsendable { reason, .. } => reason.hint().into(),
             Misuse::OwnHeader { name } => own_header_hint(name),
-            Misuse::NoBody => "leave out `body`".to_owned(),
-            Misuse::BodyNotObject { .. } => "put the property into `body`".to_owned(),
-            Misuse::BodyKind { wanted, .. } => format!("give {wanted}"),
+            Misuse::NoBody => Hint::text("leave out ").argument("body"),
+            Misuse::BodyNotObject { .. } => Hint::text("put the property into ").argument("body"),
+            Misuse::BodyKind { wanted, .. } => format!("give {wanted}").into(),
             Misuse::Unknown { known, .. } | Misuse::MediaType { known, .. } => {
-                format!("use {}", words(known))
+                format!("use {}", words(known)).into()
             }
-            Misuse::Base { .. } => "set a base URL that starts with `https://`".to_owned(),
-            Misuse::Path { .. } => {
-                "correct the path in the document and import it again".to_owned()
-            }
-            Misuse::TooLong { .. } => "shorten the path and query values".to_owned(),
+            Misuse::Base { .. } => "set a base URL that starts with `https://`".into(),
+            Misuse::Path { .. } => "correct the path in the document and import it again".into(),
+            Misuse::TooLong { .. } => "shorten the path and query values".into(),
         }
     }
 }
@@ -259,14 +262,14 @@ impl Reason {
     }
 }
 
-fn own_header_hint(name: &str) -> String {
+fn own_header_hint(name: &str) -> Hint {
     match name.to_ascii_lowercase().as_str() {
-        "accept" => "set `accept` next to `with`".to_owned(),
-        "content-type" => "set `content_type` next to `with`".to_owned(),
+        "accept" => Hint::text("set it with ").argument("accept"),
+        "content-type" => Hint::text("set it with ").argument("content_type"),
         "authorization" => {
-            "leave it out: the catalog's credentials are sent with every request".to_owned()
+            "leave it out: the catalog's credentials are sent with every request".into()
         }
-        _ => "leave it out".to_owned(),
+        _ => "leave it out".into(),
     }
 }
 

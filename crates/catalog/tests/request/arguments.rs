@@ -7,6 +7,7 @@ use std::time::Instant;
 use expect_test::{Expect, expect};
 use milepost_catalog::command::{Content, Response};
 use milepost_catalog::request::{Arguments, PartContent, Payload, Piece, PreparedCommand, coerce};
+use milepost_model::wording::Neutral;
 use serde_json::{Map, Value, json};
 
 use crate::{base, cases, request, taking, with};
@@ -32,7 +33,8 @@ fn orders() -> Value {
 #[track_caller]
 fn check_faults(operation: &Value, arguments: &Arguments, wanted: &Expect) {
     let misuses = request(operation, arguments).expect_err("there are faults");
-    let lines = misuses.iter().map(|misuse| format!("{misuse}\n  {}\n", misuse.hint()));
+    let lines =
+        misuses.iter().map(|misuse| format!("{misuse}\n  {}\n", misuse.hint().worded(&Neutral)));
     wanted.assert_eq(&lines.collect::<String>());
 }
 
@@ -53,7 +55,7 @@ fn every_fault_at_once_with_what_to_do() {
             the query parameter `limit`: 500 is greater than the maximum of 100
               change the value to match the schema
             the query parameter `expand` (array of string) is missing
-              give `expand` in `with`
+              give `with: {"expand":"…"}`
             the header parameter `X-Trace` cannot be sent: it contains a control character
               remove the character
             the body at `/reason`: 5 is not of type "string"
@@ -80,7 +82,7 @@ fn a_body_that_is_missing_or_too_much() {
         &orders(),
         &both,
         &expect![[r"
-            `amount` is a property of the body, but the given body is string
+            `amount` is a property of the body, but the given body is a string
               put the property into `body`
         "]],
     );

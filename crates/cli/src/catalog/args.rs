@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::argument_values::number;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum CatalogCommand {
     /// Check an OpenAPI document and list all errors and warnings
@@ -143,7 +145,7 @@ pub(crate) struct AuthArgs {
     #[command(flatten)]
     pub(crate) secrets: AuthSecretArgs,
     /// How the client authenticates to the token server
-    #[arg(long = "client-auth", value_enum)]
+    #[arg(long = "client-auth", value_enum, value_name = "STYLE")]
     pub(crate) client_style: Option<ClientAuthStyle>,
     /// A scope to request; may be repeated
     #[arg(long = "scope", value_name = "SCOPE")]
@@ -205,13 +207,13 @@ pub(crate) struct MockArgs {
     /// The id or title of a catalog, the beginning of its id, a file, or a URL
     pub(crate) target: String,
     /// The port to listen on; 0 picks a free one
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_parser = number::<u16>, default_value_t = 0)]
     pub(crate) port: u16,
     /// The seed of the made-up data
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_parser = number::<u64>, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Milliseconds to delay every response
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, default_value_t = 0)]
     pub(crate) latency_ms: u64,
     /// The share of requests that fail with 503, from 0 to 1
     #[arg(long, value_name = "F", default_value_t = 0.0, value_parser = share)]

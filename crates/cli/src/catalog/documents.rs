@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::CliResult;
 use crate::limits;
 use crate::session::call;
-use crate::terminal::{Terminal, count, safe};
+use crate::terminal::{Terminal, count, safe, shell_quoted};
 
 pub(super) fn validate(args: &SourceArgs, terminal: &mut Terminal) -> CliResult {
     let request = validate::Request {
@@ -45,11 +45,21 @@ fn show_validation(source: &str, response: &validate::Response, terminal: &mut T
     let warnings = count(response.warnings.len(), "warning");
     if response.valid {
         terminal.line(format!("{source}: valid, {kind}, {operations}, {commands}, {warnings}"));
-        terminal.remark(format!("next: milepost catalog import {source}"));
+        terminal.remark(next_import());
     } else {
         let errors = count(response.violations.len(), "error");
         terminal.line(format!("{source}: not valid, {kind}, {errors}, {warnings}"));
     }
+}
+
+/// The import of a document that was looked at, with the options that were typed.
+fn next_import() -> String {
+    let typed = std::env::args_os().skip(1).filter(|word| word != "--commands");
+    let words = typed.map(|word| match word.to_string_lossy().as_ref() {
+        "preview" | "validate" => "import".to_owned(),
+        word => safe(&shell_quoted(word)),
+    });
+    format!("next: milepost {}", words.collect::<Vec<_>>().join(" "))
 }
 
 pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal) -> CliResult {
@@ -66,13 +76,13 @@ pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal) -> CliResult 
     };
     let response = call::<PlanImport>(request, terminal)?;
     if !terminal.is_json() {
-        show_preview(&response, &source.source, terminal);
+        show_preview(&response, terminal);
         return Ok(Exit::DONE);
     }
     terminal.answer(&ImportPreview::of(response), |_| {})
 }
 
-fn show_preview(response: &preview::Response, source: &str, terminal: &mut Terminal) {
+fn show_preview(response: &preview::Response, terminal: &mut Terminal) {
     show_warnings(&response.warnings, terminal);
     let catalog = &response.catalog;
     terminal.line(format!("{} — {}", catalog.catalog_id, safe(&catalog.title)));
@@ -93,7 +103,7 @@ fn show_preview(response: &preview::Response, source: &str, terminal: &mut Termi
     if response.exists {
         terminal.remark(format!("note: catalog `{}` already exists", catalog.catalog_id));
     }
-    terminal.remark(format!("next: milepost catalog import {}{overwrite}", safe(source)));
+    terminal.remark(format!("{}{overwrite}", next_import()));
 }
 
 pub(super) fn import(args: &ImportArgs, terminal: &mut Terminal) -> CliResult {
@@ -157,12 +167,9 @@ fn show_diff(response: &diff::Response, terminal: &mut Terminal) {
         return terminal.line(format!("{id}: no changes"));
     }
     let breaking = if response.breaking { "breaking: existing calls may fail" } else { "safe" };
-    let changed = count(response.changed.len(), "command");
-    terminal.line(format!(
-        "{id}: {} added, {} removed, {changed} changed; {breaking}",
-        response.added.len(),
-        response.removed.len(),
-    ));
+    let added = count(response.added.len(), "command");
+    let (removed, changed) = (response.removed.len(), response.changed.len());
+    terminal.line(format!("{id}: {added} added, {removed} removed, {changed} changed; {breaking}"));
 }
 
 /// `error[rule] path: message`.
@@ -179,7 +186,7 @@ fn warning_lines(remarks: &[DocumentRemark]) -> Vec<String> {
     let first = remarks.iter().take(limits::REMARKS);
     let mut lines: Vec<String> = first.map(|remark| remark_line("warning", remark)).collect();
     if let Some(rest @ 1..) = remarks.len().checked_sub(limits::REMARKS) {
-        lines.push(format!("warning: {rest} more; --json lists them all"));
+        lines.push(format!("warning: {rest} more; `--json` lists them all"));
     }
     lines
 }

@@ -105,7 +105,7 @@ fn show_one(item: &CatalogItem, session: &CliSession, terminal: &mut Terminal) -
     }
     if let Some(rest @ 1..) = first.total.checked_sub(first.commands.len()) {
         let id = &item.catalog_id;
-        terminal.remark(format!("note: {rest} more: milepost command search --catalog {id}"));
+        terminal.remark(format!("note: {rest} more: `milepost command search --catalog {id}`"));
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ pub(super) fn remove(args: &RemoveCatalogArgs, terminal: &mut Terminal) -> CliRe
         terminal.line(format!("removed {}; {left} left", response.removed_catalog_id));
         if !response.manifest_removed {
             terminal
-                .remark("note: its document is kept for the next import; --manifest removes it");
+                .remark("note: its document is kept for the next import; `--manifest` removes it");
         }
     })
 }
@@ -173,9 +173,11 @@ fn show_auth(response: &auth::Response, terminal: &mut Terminal) {
             .line("the document declares no security scheme: no authentication is needed");
     }
     show_schemes(response, terminal);
-    for name in response.schemes.iter().flat_map(|scheme| &scheme.missing) {
-        let name = safe(name);
+    let missing = || response.schemes.iter().flat_map(|scheme| &scheme.missing).map(|it| safe(it));
+    for name in missing() {
         terminal.remark(format!("warning: there is no secret `{name}` yet"));
+    }
+    if let Some(name) = missing().next() {
         terminal.remark(format!("next: milepost secret set {name}"));
     }
     if response.schemes.iter().all(|scheme| scheme.secrets.is_empty())

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::argument_values::number;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum CommandSubcommand {
     /// Find commands by what they do; without words, list them all
@@ -43,7 +45,7 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     pub(crate) method: Option<String>,
     /// How many, at most 200
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub(crate) limit: Option<usize>,
 }
 
@@ -82,7 +84,7 @@ pub(crate) struct RunCommandArgs {
     #[arg(long)]
     pub(crate) paginate: bool,
     /// Fetch pages until there are this many items
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub(crate) max_items: Option<usize>,
     /// The media type of the body [default: the simplest one available]
     #[arg(long, value_name = "TYPE")]
@@ -94,7 +96,7 @@ pub(crate) struct RunCommandArgs {
     #[arg(long)]
     pub(crate) profile: Option<String>,
     /// Seconds the call may take, at most 600 [default: 30]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = number::<u64>)]
     pub(crate) timeout: Option<u64>,
     /// Write the response body to a file
     #[arg(short, long, value_name = "FILE")]

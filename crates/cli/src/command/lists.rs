@@ -11,7 +11,7 @@ use super::{pairs, show_commands};
 use crate::failure::CliResult;
 use crate::limits;
 use crate::session::{CliSession, call};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, count};
 
 pub(super) fn search(args: &SearchArgs, terminal: &mut Terminal) -> CliResult {
     let query = args.words.join(" ");
@@ -44,8 +44,8 @@ fn show_found(response: &list::Response, terminal: &mut Terminal) {
     }
     let shown = response.commands.len() + response.workflows.len();
     if let Some(rest @ 1..) = response.total.checked_sub(shown) {
-        let matches = if rest == 1 { "match" } else { "matches" };
-        terminal.remark(format!("note: {rest} more {matches}; add words or use --limit"));
+        let more = count(rest, "more match");
+        terminal.remark(format!("note: {more}; add words or use `--limit`"));
     }
     if let Some(first) = response.commands.first() {
         terminal.remark(format!("next: milepost command show {}", first.command));
@@ -78,7 +78,7 @@ fn provider_row(item: &ProviderItem) -> Vec<String> {
     vec![
         item.provider.clone(),
         item.value_field.clone(),
-        format!("{:.0} %", item.confidence * 100.0),
+        format!("{:.0}%", item.confidence * 100.0),
         serves.join(", "),
     ]
 }
@@ -102,7 +102,7 @@ pub(super) fn choices(args: &ChoicesArgs, terminal: &mut Terminal) -> CliResult 
         let choices = response.choices.iter();
         show_choices(choices.map(|one| (&one.value, one.label.as_ref())), terminal);
         if response.next_cursor.is_some() || response.more {
-            terminal.remark("note: there are more; --query narrows them down");
+            terminal.remark("note: there are more; `--query` narrows them down");
         }
     })
 }

@@ -10,7 +10,7 @@ pub(crate) struct DemoArgs {
     #[arg(value_enum, conflicts_with = "command")]
     pub(crate) name: Option<DemoName>,
     /// Answer yes to every question, for scripts
-    #[arg(long, conflicts_with = "command")]
+    #[arg(short, long, conflicts_with = "command")]
     pub(crate) yes: bool,
     /// Run a command in the folder of the last demo
     #[arg(last = true, value_name = "COMMAND")]

@@ -94,7 +94,7 @@ impl DemoFolder {
     }
 
     fn unusable(&self, error: &io::Error) -> CliError {
-        let message = format!("cannot use {} for the demo: {error}", self.path.display());
+        let message = format!("cannot use `{}` for the demo: {error}", self.path.display());
         Problem::new(Code::StorageFailed, message, "free some space there, or set XDG_DATA_HOME")
             .into()
     }

@@ -144,7 +144,7 @@ pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
     path.into_os_string().into_string().map_err(|path| {
         let path = path.to_string_lossy();
         let message = format!("the path of this program is not valid UTF-8: {path}");
-        Problem::new(Code::InputInvalid, message, "move the program to another directory")
+        Problem::new(Code::ParamsInvalid, message, "move the program to another directory")
     })
 }
 

@@ -57,7 +57,7 @@ impl<'e> ClientPaths<'e> {
             SupportedClient::Goose | SupportedClient::ClaudeDesktop => {
                 let message = format!("{} has no project configuration", client.title());
                 let hint = "leave out `--scope project`";
-                return Err(Problem::new(Code::InputInvalid, message, hint));
+                return Err(Problem::new(Code::ParamsInvalid, message, hint));
             }
         };
         Ok(self.working.join(below))
@@ -234,8 +234,8 @@ mod tests {
                 "/work/.cursor/mcp.json",
                 "/work/.vscode/mcp.json",
                 "/work/.codex/config.toml",
-                "INPUT_INVALID",
-                "INPUT_INVALID",
+                "PARAMS_INVALID",
+                "PARAMS_INVALID",
             ]
         );
         assert_eq!(paths(System::Linux, InstallScope::User, &[])[1], "FILE_NOT_FOUND");

@@ -70,12 +70,13 @@ impl EditRequest<'_> {
             EditError::File(FileError::TooLarge { .. }) => {
                 (Code::ClientConfigRefused, "let the client clean up its file")
             }
+            EditError::File(FileError::NotFolder { .. }) => (Code::StorageFailed, "move it away"),
             EditError::File(FileError::Io { .. } | FileError::NotFound { .. }) => {
                 (Code::StorageFailed, "make it readable and writable for this user")
             }
         };
         let message = match error {
-            EditError::File(FileError::Io { source, .. }) => format!("{error}: {source}"),
+            EditError::File(error) => error.told(),
             _ => error.to_string(),
         };
         self.problem(code, message, format!("{hint}, {}", self.by_hand()))

@@ -117,7 +117,7 @@ fn format(arguments: &LogArgs) -> Result<Option<LogFormat>, Problem> {
         (Some(format), _) => Ok(Some(format)),
         (None, Some(text)) => LogFormat::from_str(&text, false).map(Some).map_err(|_| {
             let message = format!("{FORMAT} is not a valid log format");
-            Problem::new(Code::InputInvalid, message, "write `human` or `json`")
+            Problem::new(Code::ParamsInvalid, message, "write `human` or `json`")
         }),
         (None, None) => Ok(None),
     }
@@ -160,7 +160,7 @@ fn no_filter(text: &str) -> Problem {
          commas; only these targets are logged: {}",
         TARGETS.join(", ")
     );
-    Problem::new(Code::InputInvalid, message, hint)
+    Problem::new(Code::ParamsInvalid, message, hint)
 }
 
 #[cfg(test)]

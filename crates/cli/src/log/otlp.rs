@@ -44,7 +44,7 @@ pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
     let wrong = |why: String| {
         let hint = "write it as http://localhost:4318, or unset it";
         Problem::new(
-            Code::InputInvalid,
+            Code::ParamsInvalid,
             format!("{name} is not a valid collector address: {why}"),
             hint,
         )

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::argument_values::InputArgs;
+use crate::argument_values::{InputArgs, number};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each field is a separate flag")]
@@ -34,7 +34,7 @@ pub(crate) struct RunArgs {
 pub(crate) enum DurabilityChoice {
     /// Acknowledged once it is on disk
     Full,
-    /// Acknowledged before: for runs that a power failure may lose
+    /// Acknowledged before it is on disk; a power failure may lose the run
     Relaxed,
 }
 
@@ -51,11 +51,11 @@ pub(crate) struct RunsArgs {
     /// Only runs that have not ended
     #[arg(long)]
     pub(crate) open: bool,
-    /// Include all folders
+    /// Include runs of all folders
     #[arg(long)]
     pub(crate) all: bool,
     /// How many runs to list
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub(crate) limit: Option<usize>,
     /// Continue after a page, given its `next_cursor`
     #[arg(long, value_name = "CURSOR")]
@@ -64,7 +64,7 @@ pub(crate) struct RunsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// Remove ended runs of this project, with their journals
+    /// Remove ended runs of this folder, with their journals
     #[command(after_help = "Example: milepost runs purge --older-than 30d")]
     Purge(PurgeArgs),
 }
@@ -77,14 +77,14 @@ pub(crate) struct PurgeArgs {
     /// Only runs of this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
-    /// Include runs of every project
+    /// Include runs of all folders
     #[arg(long)]
     pub(crate) all: bool,
     /// Show what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Remove without asking
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct CancelArgs {
     #[arg(long)]
     pub(crate) reason: Option<String>,
     /// Cancel without asking
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct SubmitArgs {
     pub(crate) step: Option<String>,
     /// The file with the result, or `-` for standard input
     pub(crate) output: Option<OsString>,
-    /// Variables to add, as a JSON file, or JSON
+    /// Variables to add: a JSON file, or JSON
     #[arg(long, value_name = "FILE|JSON")]
     pub(crate) context: Option<OsString>,
 }
@@ -199,7 +199,7 @@ pub(crate) struct ResumeArgs {
     /// Use the newest versions of its catalogs
     #[arg(long)]
     pub(crate) latest_catalogs: bool,
-    /// Run a step again that succeeded, and what depends on it
+    /// Rerun a step that succeeded, and what depends on it
     #[arg(long, value_name = "STEP")]
     pub(crate) redo: Vec<String>,
     /// Replace the output of a step, as `step=json`
@@ -217,7 +217,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) plan: bool,
     /// Resume without asking
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
@@ -245,7 +245,7 @@ pub(crate) struct ForgetArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) input: Vec<String>,
     /// Forget without asking
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) yes: bool,
 }
 

@@ -88,13 +88,13 @@ fn ask(
     }
     let several = open_steps(view, None).len() > 1;
     let missing = || CliError::from(no_outcome(run, several.then_some(step.as_str())));
-    let question = "What was the outcome? [h]appened, [d]id not happen, [g]ive up: ";
+    let question = "what was the outcome? [h]appened, [d]id not happen, [g]ive up: ";
     let word = terminal_user::ask_line(question).ok_or_else(missing)?;
     let outcome = outcome(&word).ok_or_else(missing)?;
     if given.is_some() || !matches!(outcome, OutcomeChoice::Happened) {
         return Ok((outcome, given));
     }
-    let question = "Result as JSON (leave empty for null): ";
+    let question = "result as JSON (leave empty for null): ";
     let typed = terminal_user::ask_line(question).ok_or_else(missing)?;
     let output = if typed.trim().is_empty() { Value::Null } else { value(&typed)? };
     Ok((outcome, Some(output)))

@@ -43,6 +43,13 @@ pub(super) fn failed_line(event: &EventView) -> String {
     format!("  ✗ {}", key(event))
 }
 
+/// Whether the event before already says how the step ended.
+pub(super) fn is_told(before: &EventView, event: &EventView) -> bool {
+    matches!(name(event), "step_succeeded" | "step_failed")
+        && matches!(name(before), "approved" | "rejected" | "submission_accepted")
+        && key(before) == key(event)
+}
+
 /// An event in one line; `None` if it is not worth showing.
 pub(super) fn line(event: &EventView) -> Option<String> {
     let key = key(event);
@@ -86,7 +93,7 @@ pub(super) fn log_line(event: &EventView) -> String {
     }
     let key = key(event);
     let rest = match name(event) {
-        "run_created" => "started".to_owned(),
+        "run_created" => "the run started".to_owned(),
         "step_scheduled" => {
             let items = event.event.get("items").and_then(Value::as_array).map_or(0, Vec::len);
             format!("{key}  loops over {}", count(items, "item"))
@@ -181,7 +188,7 @@ impl ActiveStep {
         }
         match at_ms.saturating_sub(self.started_ms) / 1_000 {
             0 => text,
-            seconds => format!("{text}  {seconds} s"),
+            seconds => format!("{text}  {seconds}s"),
         }
     }
 }
@@ -207,10 +214,10 @@ mod tests {
         active.note(&event(1_000, json!({"event": "timer_set", "key": "b", "due_ms": 61_000})));
         assert_eq!(active.text(), "a  GET /orders, and 1 more");
         let ended = active.note(&event(4_000, json!({"event": "step_succeeded", "key": "a"})));
-        assert_eq!(ended.expect("it ended"), "  GET /orders  3 s");
+        assert_eq!(ended.expect("it ended"), "  GET /orders  3s");
         assert_eq!(active.text(), "b  waits until 00:01:01 UTC");
         let ended = active.note(&event(61_000, json!({"event": "step_succeeded", "key": "b"})));
-        assert_eq!(ended.expect("it ended"), "  60 s");
+        assert_eq!(ended.expect("it ended"), "  60s");
     }
 
     #[test]
@@ -229,7 +236,7 @@ mod tests {
     fn the_log_has_a_line_for_every_event() {
         let line = |name: &str| log_line(&event(0, json!({"event": name, "key": "a"})));
         assert_eq!(line("timer_fired"), "  · a  timer fired");
-        assert_eq!(line("run_created"), "  · started");
+        assert_eq!(line("run_created"), "  · the run started");
         assert_eq!(line("something_new"), "  · something new");
     }
 }

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::{CliResult, show_problem};
 use crate::limits;
 use crate::session::CliSession;
-use crate::terminal::{Terminal, safe};
+use crate::terminal::{Terminal, count, safe};
 use crate::terminal_user::TerminalUser;
 use crate::wording;
 
@@ -101,9 +101,12 @@ fn show_events(
     // The failure of the run is shown in the summary, so it is not repeated here.
     let last = page.iter().find(|event| event_text::name(event) == "run_failed");
     let last = last.and_then(event_text::failure);
-    let mut lines = Vec::new();
+    let (mut lines, mut before) = (Vec::new(), None);
     for event in page {
         let ended = active.note(event);
+        if before.replace(event).is_some_and(|before| event_text::is_told(before, event)) {
+            continue;
+        }
         let name = event_text::name(event);
         // The progress line already shows what has started.
         if user.sees_progress() && matches!(name, "attempt_started" | "child_started") {
@@ -152,7 +155,8 @@ pub(super) fn show_card(view: &RunView, terminal: &mut Terminal) {
         true => event_text::INTERRUPTED,
         false => view.status.name(),
     };
-    terminal.remark(format!("{run}  {workflow}  {status}  {done} of {all} steps"));
+    let steps = count(all, "step");
+    terminal.remark(format!("{run}  {workflow}  {status}  {done} of {steps}"));
     if let Some(problem) = &view.problem {
         let body = problem.context.get("body").and_then(Value::as_str);
         let body: Vec<String> = body.map(|body| format!("  {}", safe(body))).into_iter().collect();
@@ -163,7 +167,7 @@ pub(super) fn show_card(view: &RunView, terminal: &mut Terminal) {
         say(waiting.kind.is_question(), &waiting_text(waiting), terminal);
     }
     for due in &view.due {
-        terminal.remark(format!("next step: {}", safe(&due.step_id)));
+        terminal.remark(format!("step {}:", safe(&due.step_id)));
         for text in due.prompt.lines() {
             terminal.remark(format!("  {}", safe(text)));
         }
@@ -227,7 +231,7 @@ pub(super) fn waiting_text(waiting: &WaitingView) -> String {
     }
     lines.extend(waiting.may_arrive_until_ms.map(|until| {
         let at = milepost_ops::rfc3339(until);
-        format!("  it may still arrive until {at}; only then can you say that it did not happen")
+        format!("  it may still arrive until {at}; only then can you record that it did not happen")
     }));
     for shown in &waiting.shown {
         let request = if shown.target.is_empty() { &shown.request } else { &shown.target };

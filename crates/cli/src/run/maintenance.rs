@@ -10,7 +10,7 @@ use milepost_ops::run::retention::{
 use super::args::{BackupArgs, InputsCommand, PurgeArgs, RestoreRunsArgs};
 use crate::failure::CliResult;
 use crate::session::{CliSession, call};
-use crate::terminal::{Terminal, count};
+use crate::terminal::{Terminal, count, safe};
 
 pub(super) fn purge(args: &PurgeArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open_confirmed(args.yes, terminal)?;
@@ -28,7 +28,7 @@ pub(super) fn purge(args: &PurgeArgs, terminal: &mut Terminal) -> CliResult {
         };
         let of = match report.projects {
             0 | 1 => String::new(),
-            more => format!(" of {more} projects"),
+            more => format!(" of {more} folders"),
         };
         terminal.line(format!("{}{of} {verb}{freed}", count(report.runs, "run")));
     })
@@ -58,7 +58,9 @@ pub(crate) fn forget(command: &InputsCommand, terminal: &mut Terminal) -> CliRes
 pub(crate) fn backup(args: &BackupArgs, terminal: &mut Terminal) -> CliResult {
     let to = args.to.to_string_lossy().into_owned();
     let response = call::<BackupRuns>(BackupRequest { to }, terminal)?;
-    terminal.answer(&response, |terminal| terminal.line(&response.path))
+    terminal.answer(&response, |terminal| {
+        terminal.line(format!("copied all runs to {}", safe(&response.path)));
+    })
 }
 
 pub(crate) fn restore(args: &RestoreRunsArgs, terminal: &mut Terminal) -> CliResult {

@@ -60,7 +60,7 @@ fn show_waiting(run: &RunView, terminal: &mut Terminal) {
 }
 
 fn confirm(user: &TerminalUser, effect: &str) -> CliResult<()> {
-    if user.ask(&format!("{effect}. Continue?")) == Some(true) {
+    if user.ask(&format!("{effect}; continue?")) == Some(true) {
         return Ok(());
     }
     let hint = "add `--yes` to confirm";
@@ -132,16 +132,16 @@ fn show(planned: &Response, terminal: &mut Terminal) {
         terminal.line(change_text(change));
     }
     if let Some(forecast) = &planned.forecast {
-        let range = |range: CountRange| match range.most {
-            Some(most) if most == range.least => most.to_string(),
-            Some(most) => format!("{} to {most}", range.least),
-            None => format!("at least {}", range.least),
+        let range = |range: CountRange, noun| match range.most {
+            Some(most) if most == range.least => count(most, noun),
+            Some(most) => format!("{} to {}", range.least, count(most, noun)),
+            None => format!("at least {}", count(range.least, noun)),
         };
         terminal.line(format!(
-            "calls {}, writes {}, agent steps {}; saved: {}, {}, {}",
-            range(forecast.calls),
-            range(forecast.writes),
-            range(forecast.agent_steps),
+            "will make {}, {}, {}; saves {}, {}, {}",
+            range(forecast.calls, "call"),
+            range(forecast.writes, "write"),
+            range(forecast.agent_steps, "agent step"),
             count(forecast.saved_calls, "call"),
             count(forecast.saved_writes, "write"),
             count(forecast.saved_agent_steps, "agent step"),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::argument_values::number;
 use crate::install::args::InstallArgs;
 
 #[derive(Debug, Subcommand)]
@@ -32,7 +33,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) shown: McpSurfaceArgs,
     /// The port to listen on; 0 picks a free one
-    #[arg(long, default_value_t = 6453, conflicts_with = "listen")]
+    #[arg(long, value_parser = number::<u16>, default_value_t = 6453, conflicts_with = "listen")]
     pub(crate) port: u16,
     /// The address to listen on, for example 0.0.0.0:6453
     #[arg(long, value_name = "ADDRESS")]
@@ -49,7 +50,7 @@ pub(crate) struct ServeArgs {
     /// Read the token from this file; it may be in `MILEPOST_TOKEN` instead
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Accept tokens of this authorization server instead
+    /// Accept tokens from this authorization server instead
     #[arg(long, value_name = "URL", conflicts_with = "token_file")]
     pub(crate) oauth_issuer: Option<String>,
     /// The audience those tokens must have: this server's URL as its clients know it

@@ -116,13 +116,13 @@ fn address(args: &ServeArgs) -> Result<SocketAddr, Problem> {
         None => SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
         Some(text) => parsed(text).ok_or_else(|| {
             let message = format!("`{text}` is not an address to listen on");
-            Problem::new(Code::InputInvalid, message, "write it as 127.0.0.1:6453 or [::1]:6453")
+            Problem::new(Code::ParamsInvalid, message, "write it as 127.0.0.1:6453 or [::1]:6453")
         })?,
     };
     if !address.ip().is_loopback() && !args.allow_remote {
         let message = format!("other machines could reach `{address}`");
-        let hint = "add --allow-remote to allow that, or leave out --listen";
-        return Err(Problem::new(Code::InputInvalid, message, hint));
+        let hint = "add `--allow-remote` to allow that, or leave out `--listen`";
+        return Err(Problem::new(Code::ParamsInvalid, message, hint));
     }
     Ok(address)
 }
@@ -133,7 +133,7 @@ fn parsed(text: &str) -> Option<SocketAddr> {
 }
 
 fn wrong(error: &dyn std::error::Error) -> Problem {
-    Problem::new(Code::InputInvalid, error.to_string(), "see `milepost serve --help`")
+    Problem::new(Code::ParamsInvalid, error.to_string(), "see `milepost serve --help`")
 }
 
 fn guard(args: &ServeArgs, address: SocketAddr, access: HttpAccess) -> Result<Guard, Problem> {
@@ -164,13 +164,13 @@ fn token(args: &ServeArgs) -> CliResult<HttpToken> {
     found.map_err(|error| match error {
         TokenError::File(error) => error.into(),
         TokenError::NoRandomness => {
-            let hint = "provide a token with --token-file";
+            let hint = "provide a token with `--token-file`";
             Problem::new(Code::Internal, error.to_string(), hint).into()
         }
         TokenError::TooShort { .. } | TokenError::NoHeader { .. } => {
             let hint =
                 "create one with `openssl rand -hex 32`, or delete the file to have one created";
-            Problem::new(Code::InputInvalid, error.to_string(), hint).into()
+            Problem::new(Code::ParamsInvalid, error.to_string(), hint).into()
         }
     })
 }

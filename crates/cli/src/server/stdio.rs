@@ -103,6 +103,6 @@ fn revision(date: &str) -> Result<Revision, Problem> {
     Revision::named(date).ok_or_else(|| {
         let known: Vec<&str> = Revision::ALL.iter().map(|revision| revision.name()).collect();
         let hint = format!("use one of {}", known.join(", "));
-        Problem::new(Code::InputInvalid, format!("`{date}` is not a protocol version"), hint)
+        Problem::new(Code::ParamsInvalid, format!("`{date}` is not a protocol version"), hint)
     })
 }

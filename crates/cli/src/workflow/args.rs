@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::argument_values::InputArgs;
+use crate::argument_values::{InputArgs, number};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkflowCommand {
@@ -36,15 +36,15 @@ pub(crate) enum WorkflowCommand {
     New(NewArgs),
     /// Check a document and save it to the library
     #[command(after_help = "Example: milepost workflow save refund.yaml --overwrite\n\
-        Exit codes: 0 saved, 3 not valid, 7 it already exists, or in another version")]
+        Exit codes: 0 saved, 3 not valid, 7 it already exists, or `--expect` is outdated")]
     Save(SaveArgs),
     /// Change the id of a workflow, in its text and its file name
     #[command(after_help = "Example: milepost workflow rename refund refund-order\n\
-        Exit codes: 0 renamed, 6 no such workflow, 7 the new id is taken")]
+        Exit codes: 0 renamed, 6 no such workflow, 7 the id is taken, or `--expect` is outdated")]
     Rename(RenameArgs),
     /// Delete a workflow; its earlier versions are kept
     #[command(after_help = "Example: milepost workflow delete refund-order --yes\n\
-        Exit codes: 0 deleted, 6 no such workflow, 7 not confirmed, or another version")]
+        Exit codes: 0 deleted, 6 no such workflow, 7 not confirmed, or `--expect` is outdated")]
     Delete(DeleteArgs),
     /// List the versions of a workflow, even of a deleted one
     #[command(after_help = "Example: milepost workflow versions refund-order")]
@@ -172,7 +172,7 @@ pub(crate) struct DeleteArgs {
     /// The id of the workflow
     pub(crate) id: String,
     /// Delete without asking
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) yes: bool,
     /// Delete only if the current version is this one
     #[arg(long, value_name = "VERSION")]
@@ -184,7 +184,7 @@ pub(crate) struct VersionsArgs {
     /// The id of the workflow
     pub(crate) id: String,
     /// How many versions to list at most
-    #[arg(long)]
+    #[arg(long, value_parser = number::<usize>)]
     pub(crate) limit: Option<usize>,
 }
 

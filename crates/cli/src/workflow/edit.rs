@@ -107,8 +107,8 @@ pub(super) fn versions(args: &VersionsArgs, terminal: &mut Terminal) -> CliResul
     let request = versions::Request { workflow_id: args.id.clone(), limit: args.limit };
     let response = call::<ListVersions>(request, terminal)?;
     terminal.answer(&response, |terminal| {
-        terminal
-            .table(&["version", "when", "by", "note"], response.versions.iter().map(version_row));
+        let headings = ["version", "when", "action", "note"];
+        terminal.table(&headings, response.versions.iter().map(version_row));
         let id = &response.workflow_id;
         if let Some(at) = &response.deleted_at {
             terminal.remark(format!("note: it was deleted at {at}"));
@@ -116,7 +116,7 @@ pub(super) fn versions(args: &VersionsArgs, terminal: &mut Terminal) -> CliResul
             terminal.remark(format!("next: milepost workflow restore {id} {newest}"));
         }
         if response.more {
-            terminal.remark("note: there are older ones; --limit shows more");
+            terminal.remark("note: there are older ones; `--limit` shows more");
         }
     })
 }

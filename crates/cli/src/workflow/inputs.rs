@@ -106,6 +106,6 @@ fn show_provided(name: &str, provided: &ProviderView, terminal: &mut Terminal) {
         show_choices(choices.map(|one| (&one.value, one.label.as_ref())), terminal);
     }
     if provided.more {
-        terminal.remark("note: there are more");
+        terminal.remark(format!("note: more choices: `milepost command choices {}`", safe(from)));
     }
 }

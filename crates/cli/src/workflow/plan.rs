@@ -26,7 +26,7 @@ pub(super) fn show(args: &TargetArgs, terminal: &mut Terminal) -> CliResult {
             terminal.line(safe(description));
         }
         let spelling = workflow.spelling.name();
-        let number = workflow.version.as_deref().unwrap_or("no version");
+        let number = workflow.version.as_deref().unwrap_or("version not set");
         terminal.line(format!("{spelling}, {number}, {}", safe(name)));
         if !workflow.inputs.0.is_empty() {
             terminal.line("");
@@ -99,7 +99,7 @@ fn show_plan(response: &Response, terminal: &mut Terminal) {
     let headings = ["#", "wave", "step", "does", "waits for", "runs"];
     terminal.table(&headings, steps().enumerate().map(|(index, step)| row(index, step)));
     let (steps, waves) = (count(steps().count(), "step"), count(response.waves, "wave"));
-    terminal.line(format!("{steps} in {waves}, at most {} at once", response.concurrency));
+    terminal.line(format!("{steps} in {waves}, at most {} at a time", response.concurrency));
 }
 
 fn row(index: usize, step: &PlannedStepView) -> Vec<String> {

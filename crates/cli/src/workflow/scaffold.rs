@@ -34,7 +34,7 @@ pub(super) fn run(args: &NewArgs, terminal: &mut Terminal) -> CliResult {
     if expected == Some(Format::Json) && format == Format::Yaml {
         let message = format!("`{shown}` would contain YAML, not JSON");
         return Err(
-            Problem::new(Code::InputInvalid, message, "use a name that ends in `.yaml`").into()
+            Problem::new(Code::ParamsInvalid, message, "use a name that ends in `.yaml`").into()
         );
     }
     check(&text, format)?;

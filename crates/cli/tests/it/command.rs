@@ -104,7 +104,7 @@ fn commands_are_found_by_what_they_do() {
             shop orders:delete  DELETE  (deprecated) Delete an order
             shop orders:get     GET     Get an order
             --- 0
-            note: 4 more matches; add words or use --limit
+            note: 4 more matches; add words or use `--limit`
             next: milepost command show shop orders:create
         "]],
     );
@@ -129,7 +129,7 @@ fn commands_are_found_by_what_they_do() {
         &expect![[r"
             --- 6
             error[CATALOG_NOT_FOUND]: there is no catalog `nowhere`
-            hint: see `milepost catalog list`, or import it with `milepost catalog import`
+            hint: see `milepost catalog list`, or import it with `milepost catalog import <source>`
             more: milepost docs CATALOG_NOT_FOUND
         "]],
     );
@@ -220,7 +220,7 @@ fn a_command_goes_by_several_names() {
         &expect![[r"
             --- 6
             error[COMMAND_NOT_FOUND]: there is no command `nowhere`
-            hint: find it with `milepost command search`
+            hint: find it with `milepost command search <query>`
             more: milepost docs COMMAND_NOT_FOUND
         "]],
     );
@@ -299,7 +299,7 @@ fn all_wrong_arguments_are_reported_together() {
             --- 2
             error[ARGUMENTS_INVALID]: there is no parameter `pgae` (and 2 more)
               unknown /with/pgae: there is no parameter `pgae`
-              schema /with/status: the query parameter `status`: `lost` is not one of `open` or `paid`
+              schema /with/status: the query parameter `status`: must be `open` or `paid`, not `lost`
               schema /with/limit: the query parameter `limit`: "many" is not of type "integer"
             hint: did you mean `page`?
             more: milepost docs ARGUMENTS_INVALID
@@ -310,7 +310,7 @@ fn all_wrong_arguments_are_reported_together() {
         &expect![[r"
             --- 2
             error[ARGUMENTS_INVALID]: the path parameter `order_id` (string) is missing
-            hint: give `order_id` in `with`
+            hint: give `-p order_id=…`
             more: milepost docs ARGUMENTS_INVALID
         "]],
     );
@@ -333,7 +333,7 @@ fn unknown_arguments_are_reported() {
         "run shop orders:create --body {item",
         &expect![[r#"
             --- 2
-            error[ARGUMENTS_INVALID]: the body is not valid JSON: key must be a string at line 1 column 2
+            error[ARGUMENTS_INVALID]: the body is not valid JSON at line 1, column 2
             hint: quote it for your shell: '{"name": "value"}', or put it into a file: @file
             more: milepost docs ARGUMENTS_INVALID
         "#]],
@@ -367,7 +367,7 @@ fn unknown_arguments_are_reported() {
         &expect![[r"
             --- 6
             error[COMMAND_NOT_FOUND]: there is no command `shop nothing`
-            hint: find it with `milepost command search`
+            hint: find it with `milepost command search <query>`
             more: milepost docs COMMAND_NOT_FOUND
         "]],
     );
@@ -544,7 +544,7 @@ fn providers_and_their_choices() {
         "providers",
         &expect![[r"
             PROVIDER          VALUE  CONFIDENCE  SERVES
-            shop orders:list  /id    95 %        shop orders:get order_id, shop orders:dele…
+            shop orders:list  /id    95%         shop orders:get order_id, shop orders:dele…
             --- 0
             next: milepost command choices shop orders:list
         "]],
@@ -553,7 +553,7 @@ fn providers_and_their_choices() {
         &open.of(&["providers", "--command", "shop orders:get"], ""),
         &expect![[r"
             PROVIDER          VALUE  CONFIDENCE  SERVES
-            shop orders:list  /id    95 %        shop orders:get order_id
+            shop orders:list  /id    95%         shop orders:get order_id
             --- 0
             next: milepost command choices shop orders:list
         "]],

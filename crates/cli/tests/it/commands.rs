@@ -58,7 +58,7 @@ fn problems_are_json_when_json_is_asked_for() {
 fn show() {
     let place = Place::with(&[("asks.yaml", INPUTS)]);
     let ran = place.workflow("show asks.yaml").ends(0).quiet();
-    assert!(ran.out.starts_with("asks (asks)\nmanifest, no version, asks.yaml\n"));
+    assert!(ran.out.starts_with("asks (asks)\nmanifest, version not set, asks.yaml\n"));
     let shown = place.workflow("show --json asks.yaml").ends(0).quiet().json();
     assert_eq!(shown["workflow_id"], "asks");
     assert_eq!(shown["content"], INPUTS);

@@ -25,8 +25,9 @@ fn settled(place: &Place, text: &str) -> String {
                     runs.len() - 1
                 });
                 line = line.replace(&word, &format!("run_{:0>26}", number + 1));
-            } else if word.starts_with("http://127.0.0.1:") {
-                line = line.replace(word.trim_end_matches(','), "http://127.0.0.1:40000");
+            } else if let Some(rest) = word.strip_prefix("http://127.0.0.1:") {
+                let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                line = line.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:40000");
             } else if is_digits(&word, "0000-00-00") {
                 line = line.replace(&word, "2026-01-01");
             } else if is_digits(&word, "00:00") {

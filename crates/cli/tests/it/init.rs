@@ -89,7 +89,7 @@ fn a_missing_folder_is_created() {
 fn a_file_in_the_way_is_reported() {
     let place = Place::new();
     fs::write(place.path(".milepost"), "").expect("writes");
-    let ran = place.say("init").ends(7);
-    assert!(ran.err.contains("WORKFLOW_EXISTS"), "{}", ran.err);
+    let ran = place.say("init").ends(75);
+    assert!(ran.err.contains(".milepost` is a file, not a folder"), "{}", ran.err);
     assert_eq!(place.text(".milepost"), "");
 }

@@ -85,7 +85,7 @@ fn inputs_are_listed_with_what_is_missing() {
         token  string       [secret:token]  default
         --- 0
         required: input `order` is required
-        hint: give a value of type string
+        hint: give a value of type string with `-i order=…`
     "]],
     );
     open.shows(
@@ -122,8 +122,8 @@ fn choices_are_fetched_on_request() {
         o2     thing 2
         --- 0
         required: input `order` is required
-        hint: give a value of type string
-        note: there are more
+        hint: give a value of type string with `-i order=…`
+        note: more choices: `milepost command choices shop orders:list`
     "]],
     );
     let told = open.say("inputs refund.yaml --choices --json").ends(0).quiet().json();
@@ -172,7 +172,7 @@ fn a_plan_shows_the_exact_requests() {
             1  1     look   run GET              yes
             2  2     ok     approve   look       yes, its condition is true
             3  3     again  run POST  ok         yes
-            3 steps in 3 waves, at most 1 at once
+            3 steps in 3 waves, at most 1 at a time
             --- 0
         "]],
     );

@@ -68,11 +68,11 @@ fn a_duplicate_key() {
         "a.yaml",
         text,
         &expect![[r"
-        error[duplicate-key]: duplicate key `title` (first written here: line 2)
+        error[duplicate-key]: duplicate key `title` (first used on line 2)
          --> a.yaml:4:1
           |
         2 | title: one
-          | ----- first written here
+          | ----- first used here
         3 | steps: [{id: a, prompt: p}]
         4 | title: two
           | ^^^^^

@@ -41,7 +41,7 @@ pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
         // A question ends with a colon or a choice, followed by a space.
         let open = out.ends_with(b": ") || out.ends_with(b"] ");
         let about = String::from_utf8_lossy(&out[asked..]).into_owned();
-        let asks = ["PIN", "again", "[y/N]", "Value of", "What ", "Result as JSON"];
+        let asks = ["PIN", "again", "[y/N]", "value of", "what was", "result as JSON"];
         if open && asks.iter().any(|word| about.contains(word)) {
             asked = out.len();
             match left.next() {

@@ -81,8 +81,8 @@ fn invalid_names_and_values_are_refused() {
         &secret(&place, "set EMPTY", ""),
         &expect![[r"
             --- 2
-            error[PARAMS_INVALID]: a secret cannot be empty: give it a value
-            hint: give another value
+            error[PARAMS_INVALID]: a secret cannot be empty
+            hint: type its value, or pipe it in
             more: milepost docs PARAMS_INVALID
         "]],
     );

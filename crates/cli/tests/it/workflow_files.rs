@@ -69,7 +69,7 @@ fn a_concurrent_change_is_not_overwritten() {
         &expect![[r"
         --- 7
         error[WORKFLOW_EXISTS]: workflow `greet` already exists
-        hint: give the version you last saw (`--expect`, `expected_version`), or set `overwrite`
+        hint: replace it with `--overwrite`, or with `--expect <VERSION>` if you know the current one
         more: milepost docs WORKFLOW_EXISTS
     "]],
     );
@@ -83,7 +83,7 @@ fn a_concurrent_change_is_not_overwritten() {
         &expect![[r"
             --- 7
             error[WORKFLOW_VERSION_CONFLICT]: workflow `greet` is not the expected version: it is 1e1c5498bed2
-            hint: read it again, repeat your edit on that text, and give its version
+            hint: read it again, repeat your edit on that text, and pass `--expect <VERSION>`
             more: milepost docs WORKFLOW_VERSION_CONFLICT
         "]],
     );
@@ -141,7 +141,7 @@ fn renamed_and_deleted_workflows_can_be_restored() {
     place.types(
         "versions meet",
         &expect![[r"
-        VERSION       WHEN                  BY      NOTE
+        VERSION       WHEN                  ACTION  NOTE
         7380f0b14799  [TIME]  rename  was greet
         1e1c5498bed2  [TIME]  save
         5fd409d9a3b2  [TIME]  save
@@ -161,10 +161,10 @@ fn renamed_and_deleted_workflows_can_be_restored() {
     place.types(
         "versions meet --limit 1",
         &expect![[r"
-        VERSION       WHEN                  BY       NOTE
+        VERSION       WHEN                  ACTION   NOTE
         19c4f88aaf8d  [TIME]  restore  current
         --- 0
-        note: there are older ones; --limit shows more
+        note: there are older ones; `--limit` shows more
     "]],
     );
 }
@@ -195,7 +195,7 @@ fn impossible_changes_are_reported() {
         &expect![[r"
         --- 7
         error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a read-only source (built-in)
-        hint: save your own copy under this id, which then takes precedence
+        hint: copy it with `milepost workflow new code-review --from code-review`, then save it: your copy takes precedence
         more: milepost docs WORKFLOW_READ_ONLY
     "]],
     );
@@ -222,7 +222,7 @@ fn impossible_changes_are_reported() {
         &expect![[r"
         --- 7
         error[WORKFLOW_READ_ONLY]: workflow `code-review` comes from a read-only source (built-in)
-        hint: save your own copy under this id, which then takes precedence
+        hint: copy it with `milepost workflow new code-review --from code-review`, then save it: your copy takes precedence
         more: milepost docs WORKFLOW_READ_ONLY
     "]],
     );

@@ -33,11 +33,11 @@ pub enum Cause {
     Exhausted { key: StepKey },
     #[error("the workflow it runs was canceled")]
     ChildCanceled,
-    #[error("`repeat.until` of `{key}` did not hold after {passes} passes in {seconds} seconds")]
+    #[error("`repeat.until` of `{key}` did not hold in {seconds} s (passes: {passes})")]
     Polled { key: StepKey, passes: u32, seconds: u64 },
     #[error("{message}")]
     Refuted { message: String },
-    #[error("`{field}` in the output of `{key}` must be of type {expected}: {found}")]
+    #[error("`{field}` in the output of `{key}` must be of type {expected}, but is {found}")]
     Contract { key: StepKey, field: String, expected: String, found: String },
     #[error("`{key}` cannot continue: {error}")]
     Unwalkable { key: String, error: String },
@@ -47,7 +47,7 @@ pub enum Cause {
     Canceled,
     #[error("only `{key}` was run; other steps are still pending")]
     Incomplete { key: StepKey },
-    #[error("more than {limit} workflows run inside each other")]
+    #[error("more than {limit} nested workflows")]
     TooDeep { limit: u32 },
     #[error("`{request}` was in flight when the process ended")]
     Interrupted { request: String },
@@ -79,13 +79,13 @@ pub enum Cause {
     Absent { least: Presence },
     #[error("the decision is not signed with the person's PIN")]
     Unsigned,
-    #[error("`{key}` is for {} to decide", by.join(", "))]
+    #[error("only {} may decide `{key}`", suggest::list(by))]
     NotTheirs { key: StepKey, by: Vec<String> },
     #[error("the answer does not fit the form: {error}")]
     UnfitAnswer { error: String },
     #[error(
-        "the request of `{key}` may still arrive until {}: before that, it cannot be declared as \
-         not having happened, and it is not sent again",
+        "the request of `{key}` may still arrive until {}: until then you cannot record that it \
+         did not happen, and it is not sent again",
         time::rfc3339(*from_ms)
     )]
     MayStillArrive { key: StepKey, from_ms: u64 },
@@ -168,6 +168,9 @@ impl Cause {
             Cause::NotDue { due: Some(due), .. } => {
                 return Hint::text(format!("work on `{due}`: it is the one that is due"));
             }
+            Cause::NoStep { step, near: Some(due) } if suggest::closest(step, [due]).is_none() => {
+                return Hint::text(format!("the step that is due is `{due}`"));
+            }
             Cause::NoStep { near: Some(near), .. }
             | Cause::UnknownStep { near: Some(near), .. } => {
                 return Hint::text(format!("did you mean `{near}`?"));
@@ -175,6 +178,9 @@ impl Cause {
             Cause::UnknownStep { near: None, all, .. } => {
                 let steps = suggest::list(all.iter().map(String::as_str));
                 return Hint::text(format!("name one of its steps: {steps}"));
+            }
+            Cause::SeveralDue { .. } => {
+                return Hint::text("say which one with ").argument("step_id");
             }
             cause => cause.sentence(),
         };
@@ -210,12 +216,11 @@ impl Cause {
             Cause::NotDue { .. } | Cause::NoStep { .. } | Cause::NothingDue => {
                 "check the status of the run: it says who has to do what"
             }
-            Cause::SeveralDue { .. } => "say which one with `step_id`",
             Cause::Stale { .. } => "read what was wrong, then submit for that attempt",
             Cause::BeingChecked { .. } => "wait for its answer",
             Cause::AskedAgain { .. } => "look at it again, then decide",
             Cause::MayStillArrive { .. } => {
-                "wait until then and check the API again, or say that it happened"
+                "wait until then and check the API again, or record that it happened"
             }
             Cause::Absent { .. } | Cause::Unsigned => "decide in your own terminal",
             Cause::NotTheirs { .. } => "ask one of them",
@@ -225,6 +230,7 @@ impl Cause {
             | Cause::NotAsked { .. }
             | Cause::NotUnknown { .. }
             | Cause::NoPerson
+            | Cause::SeveralDue { .. }
             | Cause::UnknownStep { .. } => "",
         }
     }

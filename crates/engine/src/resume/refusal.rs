@@ -103,7 +103,7 @@ pub(crate) fn of_choice(
     });
     if matches!(state.end, Some(End::Succeeded(_))) && plain && !again && over {
         let hint = Hint::text("name a step with ").argument("from").then(" or ").argument("redo");
-        let hint = hint.then(", or resume from the start");
+        let hint = hint.then(", or resume from the start with ").given("from", "start");
         return Err(refused("the run succeeded: none of its steps failed", hint));
     }
     Ok(())

@@ -145,7 +145,7 @@ final_output: '${{ steps.ok.output }}'
     all.push(rendering::stands(&rig));
     expect![[r#"
         refused PARAMS_INVALID: the answer does not fit the form: null is not of type "object"
-        refused PRESENCE_REQUIRED: `ok` is for ada, bob to decide
+        refused PRESENCE_REQUIRED: only `ada` or `bob` may decide `ok`
         done
         succeeded {"approved":true,"by":"bob","answer":{"amount":5}}
     "#]]

@@ -113,6 +113,7 @@ fn every() -> Vec<Cause> {
         Cause::NotDue { step: step.clone(), due: Some(key.clone()) },
         Cause::NotDue { step: step.clone(), due: None },
         Cause::NoStep { step: step.clone(), near: Some(text("ask")) },
+        Cause::NoStep { step: step.clone(), near: Some(text("something")) },
         Cause::NoStep { step: step.clone(), near: None },
         Cause::UnknownStep { step: step.clone(), near: Some(text("ask")), all: Vec::new() },
         Cause::UnknownStep { step, near: None, all: vec![text("ask"), text("tell")] },

@@ -237,9 +237,9 @@ steps:
             step_succeeded a {"name":"ada","n":2}
             attempt_started b #1 GET api b:get
             attempt_succeeded b {"id":"7"}
-            step_failed b OUTPUT_INVALID: `id` in the output of `b` must be of type integer: a string
-            run_failed b `id` in the output of `b` must be of type integer: a string
-            = failed OUTPUT_INVALID: `id` in the output of `b` must be of type integer: a string
+            step_failed b OUTPUT_INVALID: `id` in the output of `b` must be of type integer, but is a string
+            run_failed b `id` in the output of `b` must be of type integer, but is a string
+            = failed OUTPUT_INVALID: `id` in the output of `b` must be of type integer, but is a string
         "#]],
     );
 }

@@ -346,8 +346,8 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
     };
     let early = rendering::reply(&rig.tell(settle(Settlement::DidNot)));
     let said = "refused RUN_CONFLICT: the request of `a` may still arrive until \
-                2027-01-15T08:01:00.000Z: before that, it cannot be declared as not having \
-                happened, and it is not sent again";
+                2027-01-15T08:01:00.000Z: until then you cannot record that it did not happen, \
+                and it is not sent again";
     assert_eq!(early, said);
     assert_eq!(rig.world.sent.len(), 1);
     rig.now_ms += 60_000;
@@ -445,9 +445,9 @@ fn polling_has_its_bounds() {
         timer_fired a
         attempt_started a #1 GET api a:get
         attempt_succeeded a {"n":1}
-        step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold after 2 passes in 1 seconds
-        run_failed a `repeat.until` of `a` did not hold after 2 passes in 1 seconds
-        = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold after 2 passes in 1 seconds
+        step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold in 1 s (passes: 2)
+        run_failed a `repeat.until` of `a` did not hold in 1 s (passes: 2)
+        = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold in 1 s (passes: 2)
     "#]],
     );
     check(
@@ -464,9 +464,9 @@ fn polling_has_its_bounds() {
         timer_fired a
         attempt_started a #1 GET api a:get
         attempt_succeeded a {"n":1}
-        step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold after 3 passes in 8 seconds
-        run_failed a `repeat.until` of `a` did not hold after 3 passes in 8 seconds
-        = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold after 3 passes in 8 seconds
+        step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold in 8 s (passes: 3)
+        run_failed a `repeat.until` of `a` did not hold in 8 s (passes: 3)
+        = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold in 8 s (passes: 3)
     "#]],
     );
 }
@@ -544,7 +544,7 @@ fn workflows_run_inside_each_other_only_so_deep() {
         head.parent = Some(Parent { run, key, depth: limits::DEPTH - 1 });
     });
     rig.start();
-    expect!["failed RUN_CONFLICT: more than 16 workflows run inside each other"]
+    expect!["failed RUN_CONFLICT: more than 16 nested workflows"]
         .assert_eq(&rendering::stands(&rig));
 }
 

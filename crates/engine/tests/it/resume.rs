@@ -225,7 +225,7 @@ fn a_run_that_succeeded_has_nothing_that_failed() {
         &request,
         &expect![[r#"
             RESUME_REFUSED: the run succeeded: none of its steps failed
-            hint: name a step with `from` or `redo`, or resume from the start
+            hint: name a step with `from` or `redo`, or resume from the start with `from: "start"`
         "#]],
     );
 }
@@ -356,7 +356,7 @@ steps:
         story,
         &request,
         &expect![[r#"
-            OUTPUT_INVALID: `total` in the output of `a` must be of type number: a string
+            OUTPUT_INVALID: `total` in the output of `a` must be of type number, but is a string
             hint: correct `output_contract`, or the step that produces the output
         "#]],
     );
@@ -379,7 +379,7 @@ fn items_that_succeeded_are_kept() {
         story,
         &request,
         &expect![[r"
-        each (run): will run: it failed; 2 of 4 items are kept
+        each (run): will run: it failed; items kept: 2 of 4
         sum (set): will run: it depends on `each`
         pays 2 calls, 2 writes, 0 agent steps, 0 approvals
         saves 2 calls, 2 writes, 0 agent steps
@@ -441,7 +441,7 @@ fn passes_that_are_done_are_kept() {
         story,
         &request,
         &expect![[r"
-        again (loop): will run: it failed; 3 finished steps inside it are kept
+        again (loop): will run: it failed; finished steps kept: 3
         done (run): will run: it depends on `again`
         pays 4 calls, 2 writes, 0 agent steps, 0 approvals
         saves 3 calls, 1 writes, 0 agent steps
@@ -822,7 +822,7 @@ steps:
         d (run): kept: it succeeded
         e (run): kept: it succeeded
         f (run): kept: it succeeded
-        g (run): will run: it failed; 1 of 2 items are kept
+        g (run): will run: it failed; items kept: 1 of 2
         pays 1 calls, 0 writes, 0 agent steps, 0 approvals
         saves 7 calls, 4 writes, 0 agent steps
     "]],

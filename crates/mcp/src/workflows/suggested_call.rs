@@ -77,7 +77,7 @@ impl Wording for Tools {
 }
 
 /// The equivalent tool call, if this client has the tool. Agents use `command.list` to see
-/// catalogs, an import preview to see what would change, and `workflow.status` to see open runs.
+/// catalogs, and `workflow.status` to see open runs.
 fn for_tools(call: &Invocation, style: ToolStyle) -> Option<Invocation> {
     let mut call = call.clone();
     match &*call.operation {
@@ -86,7 +86,10 @@ fn for_tools(call: &Invocation, style: ToolStyle) -> Option<Invocation> {
             call.operation = "command.list".into();
             call.arguments.extend(catalog.map(|id| ("catalog".to_owned(), id)));
         }
-        "catalog.diff" => call.operation = "catalog.preview_import".into(),
+        "workflow.copy" => {
+            call.arguments.remove("from");
+            call.operation = "workflow.get".into();
+        }
         "runs.list" => call.operation = "workflow.status".into(),
         _ => {}
     }
@@ -265,8 +268,8 @@ mod tests {
             // If agents have no tool for something, the closest tool is named, or else the person's
             // command.
             (see(Invocation::of("catalog.list")), "see `command_list`"),
-            (see(Invocation::of("catalog.diff")), "see `catalog_preview_import`"),
             (see(Invocation::of("runs.list")), "see `workflow_status`"),
+            (see(Invocation::of("workflow.copy").with("from", "a")), "see `workflow_get`"),
             (see(Invocation::of("inbox")), "see `inbox`"),
             (Hint::text("say ").given("overwrite", true), "say `overwrite: true`"),
             (Hint::text("give ").argument("vendor"), "give `vendor`"),

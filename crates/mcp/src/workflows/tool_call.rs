@@ -19,7 +19,7 @@ use super::approvals::{APPROVAL, PendingApproval};
 use super::client::McpClient;
 use super::elicitation::{self, FormResult, INPUTS};
 use super::suggested_call::Tools;
-use super::{ToolStyle, WorkflowServer, call_tokens};
+use super::{ToolStyle, WorkflowServer, call_tokens, tool_names};
 use crate::limits;
 use crate::lock::lock;
 
@@ -104,7 +104,7 @@ impl WorkflowServer {
             && round.yes.is_empty()
             && self.operations().confirm() == Confirm::Writes
         {
-            let problem = unconfirmed(calling.operation);
+            let problem = unconfirmed(calling.operation, self.style());
             let said = self.confirmed(&calling, &call, &mut round, problem).await;
             if let ControlFlow::Break(acted) = said {
                 return acted;
@@ -261,13 +261,14 @@ impl WorkflowServer {
 /// The confirmation question, which states what would be lost.
 pub(super) fn question(problem: &Problem) -> String {
     let loss = problem.context.get("loss").and_then(Value::as_str);
-    format!("{} Continue?", loss.unwrap_or("This cannot be undone."))
+    format!("{}; continue?", loss.unwrap_or("this cannot be undone"))
 }
 
 /// The problem for a change that needs confirmation because of the configuration.
-fn unconfirmed(operation: &OperationSpec) -> Problem {
-    let loss = format!("An agent wants to call `{}`.", operation.name);
-    let message = format!("`{}` needs confirmation: the configuration requires it", operation.name);
+fn unconfirmed(operation: &OperationSpec, style: ToolStyle) -> Problem {
+    let name = tool_names::shown(operation.name, style);
+    let loss = format!("an agent wants to call `{name}`");
+    let message = format!("`{name}` must be confirmed: the configuration requires it");
     Problem::new(Code::ConfirmationRequired, message, "ask the user, then call it again")
         .context("loss", loss)
 }

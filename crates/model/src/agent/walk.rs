@@ -320,7 +320,7 @@ impl<'w, 'c> Walker<'w, 'c> {
                 return Ok(None);
             }
         }
-        self.remarks.add(format!("loop `{}` ended at its limit of {limit} passes", self.key));
+        self.remarks.add(format!("loop `{}` ended at its limit of passes: {limit}", self.key));
         Ok(None)
     }
 

@@ -214,7 +214,7 @@ impl<const MIN: usize, const MAX: usize> Decode for BoundedText<MIN, MAX> {
         Finding::error(node.at, Rule::Range, message)
             .expected(format!("{MIN} to {MAX} characters"))
             .actual(format!("{length} characters"))
-            .suggest(if length > MAX { "shorten it" } else { "say more" })
+            .suggest(format!("use {MIN} to {MAX} characters"))
             .add_to(report);
         None
     }

@@ -1,5 +1,7 @@
 //! "Did you mean" suggestions: finds the candidate that was clearly meant, if there is one.
 
+use std::fmt::Display;
+
 use crate::limits;
 
 /// The candidate most similar to a word, if it is similar enough and there is no tie.
@@ -122,8 +124,23 @@ pub fn list<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     }
 }
 
-/// `a string`, `an integer`.
+/// A message without the number that the system gives its errors.
+pub fn without_error_number(text: &str) -> String {
+    let Some((before, rest)) = text.split_once(" (os error ") else { return text.to_owned() };
+    format!("{before}{}", rest.split_once(')').map_or("", |(_, after)| after))
+}
+
+/// `1 step`, `2 steps`, `3 passes`.
+pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    let plural = if noun.ends_with(['s', 'h']) { "es" } else { "s" };
+    format!("{number} {noun}{}", if number == N::from(1) { "" } else { plural })
+}
+
+/// `a string`, `an integer`, `null`.
 pub fn with_article(noun: &str) -> String {
+    if noun == "null" {
+        return noun.to_owned();
+    }
     let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {noun}", if vowel { "an" } else { "a" })
 }
@@ -158,7 +175,27 @@ pub(crate) fn slug(text: &str, dots: bool) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{nearest, nearest_word, slug};
+    use super::{count, nearest, nearest_word, slug, with_article, without_error_number};
+
+    #[test]
+    fn words_agree_with_what_they_stand_beside() {
+        assert_eq!(
+            [count(0, "run"), count(1, "run"), count(2, "run")],
+            ["0 runs", "1 run", "2 runs"]
+        );
+        assert_eq!([count(1, "match"), count(2, "match")], ["1 match", "2 matches"]);
+        assert_eq!(
+            ["null", "object", "string"].map(with_article),
+            ["null", "an object", "a string"]
+        );
+    }
+
+    #[test]
+    fn the_number_of_an_error_is_left_out() {
+        let told = "cannot open `a`: No such file (os error 2); create it";
+        assert_eq!(without_error_number(told), "cannot open `a`: No such file; create it");
+        assert_eq!(without_error_number("no luck"), "no luck");
+    }
 
     #[test]
     fn one_clear_candidate_or_none() {

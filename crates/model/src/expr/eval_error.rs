@@ -54,7 +54,7 @@ pub enum EvalErrorKind {
     #[error("`{function}` takes {expected}, but this is {found}{}", argument_help(*found))]
     Argument { function: &'static str, expected: &'static str, found: ValueType },
     /// A value that cannot be converted to the requested type.
-    #[error("this is {from} that `{function}` cannot convert")]
+    #[error("`{function}` cannot convert {from} like this")]
     Conversion { function: &'static str, from: ValueType },
     /// Arithmetic on an integer in the data that does not fit into a signed 64-bit integer.
     #[error(
@@ -135,8 +135,7 @@ fn elements(index: i64, length: usize) -> String {
     let from_end = if index < 0 { ", and indexes count from 0" } else { "" };
     match length {
         0 => "none".to_owned(),
-        1 => format!("1 element{from_end}"),
-        _ => format!("{length} elements{from_end}"),
+        _ => format!("{}{from_end}", crate::suggest::count(length, "element")),
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::hint::Hint;
 use crate::named_enum::named_enum;
+use crate::suggest;
 use crate::violation::Violation;
 
 named_enum! {
@@ -211,9 +212,10 @@ pub struct Problem {
 impl Problem {
     /// A problem without context.
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<Hint>) -> Problem {
+        let message: String = message.into();
         Problem {
             code,
-            message: message.into(),
+            message: suggest::without_error_number(&message),
             context: Box::default(),
             hint: hint.into(),
             violations: Vec::new(),

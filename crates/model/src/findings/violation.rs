@@ -73,7 +73,8 @@ pub(crate) fn resolve(
     let (line, column) = finding.position.unwrap_or_else(|| position(at.start));
     let message = match finding.related {
         Some((first, label)) => {
-            format!("{} ({label}: line {})", finding.message, position(first.start).0)
+            let label = label.trim_end_matches(" here");
+            format!("{} ({label} on line {})", finding.message, position(first.start).0)
         }
         None => finding.message,
     };

@@ -304,8 +304,7 @@ fn describe(graph: &Graph) -> String {
         .collect();
     match graph.nodes.len() {
         0 => "No steps".to_owned(),
-        1 => format!("1 step: {}", kinds.join(", ")),
-        total => format!("{total} steps: {}", kinds.join(", ")),
+        total => format!("{}: {}", crate::suggest::count(total, "step"), kinds.join(", ")),
     }
 }
 

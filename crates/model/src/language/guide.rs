@@ -459,7 +459,7 @@ impl Compiler<'_, '_> {
         }
         if let Some((key, _)) = node.entry("body") {
             Finding::error(key.at, Rule::Combination, "`body` needs `type: loop` and `loop`")
-                .suggest("add them, or remove it")
+                .suggest("add `type: loop` and `loop`, or remove `body`")
                 .add_to(self.report);
         }
         Action::Prompt(Box::new(Prompt {

@@ -650,7 +650,7 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
                 name: "max_attempts".into(),
             }),
             // Nothing that the author wrote is removed unless the intent is certain.
-            None => fault.suggest("remove it, or move it to where it acts"),
+            None => fault.suggest("remove it, or move it to the step it belongs to"),
         });
     }
     if let (Some(_), Some((key, _))) = (node.get("if"), node.entry("when")) {

@@ -173,12 +173,12 @@ fn specials_of_yaml_are_refused_by_name() {
 
 #[test]
 fn duplicate_keys_are_refused_in_every_spelling() {
-    let twice = "duplicate key `title` (first written here: line 3)";
+    let twice = "duplicate key `title` (first used on line 3)";
     one(manifest("title: x\ntitle: y\n"), 4, 1, twice);
     one(manifest("title: x\n\"title\": x\n"), 4, 1, twice);
     let text = "{\"workflow\": \"a\", \"steps\": [{\"id\": \"a\", \"prompt\": \"p\"}],\n\
         \"title\": \"x\",\n\"t\\u0069tle\": \"y\"}";
-    one(text, 3, 1, "duplicate key `title` (first written here: line 2)");
+    one(text, 3, 1, "duplicate key `title` (first used on line 2)");
 }
 
 #[test]

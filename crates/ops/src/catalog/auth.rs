@@ -145,7 +145,8 @@ fn chosen<'r>(
             ))
         }
         (None, Some(_), Some(_)) => {
-            let hint = format!("say which: {}", suggest::list(schemes.keys().map(String::as_str)));
+            let names = suggest::list(schemes.keys().map(String::as_str));
+            let hint = Hint::text("say which with ").argument("scheme").then(format!(": {names}"));
             Err(Problem::new(Code::ParamsInvalid, "the document has several schemes", hint))
         }
     }
@@ -233,7 +234,10 @@ fn described(scheme: &SecurityScheme) -> String {
 
 fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCredential> {
     let takes = takes(scheme);
-    let names = || takes.iter().map(|part| part.name()).collect::<Vec<_>>();
+    let parts = || {
+        let parts = takes.iter().map(|part| (part.name().to_owned(), "SECRET".into()));
+        Hint::text("give ").given("secrets", parts.collect::<Map<String, Value>>())
+    };
     let mut secrets = BTreeMap::new();
     for (part, name) in &request.secrets {
         // A ready-made token can replace the token server.
@@ -244,8 +248,7 @@ fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCrede
         };
         let Some(part) = CredentialField::ALL.iter().find(fits) else {
             let message = format!("the scheme has no `{}`", suggest::excerpt(part));
-            let hint = format!("give {}", suggest::list(names()));
-            return Err(Problem::new(Code::ParamsInvalid, message, hint));
+            return Err(Problem::new(Code::ParamsInvalid, message, parts()));
         };
         let name = SecretName::parse(name).map_err(|error| {
             let hint = Hint::text("name a secret, such as SHOP_TOKEN; its value is set with ")
@@ -255,8 +258,7 @@ fn credential(request: &Request, scheme: &SecurityScheme) -> Result<CatalogCrede
         secrets.insert(*part, name);
     }
     if secrets.is_empty() {
-        let hint = format!("map each part to a secret: {}", suggest::list(names()));
-        return Err(Problem::new(Code::ParamsInvalid, "no secret was given", hint));
+        return Err(Problem::new(Code::ParamsInvalid, "no secret was given", parts()));
     }
     let client_auth = match request.client_auth.as_deref() {
         None => None,

@@ -184,11 +184,15 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
 
 /// The problem for a document that cannot be imported, with every reason.
 pub(crate) fn invalid(source: &str, violations: &[DocumentFinding]) -> Problem {
+    if let Some(finding) = violations.iter().find(|finding| finding.path == "/base_url") {
+        let hint = Hint::text("correct ").argument("base_url");
+        return Problem::new(Code::ParamsInvalid, finding.message.as_str(), hint);
+    }
     let first = violations.first().map(|finding| finding.message.as_str()).unwrap_or_default();
     let more = problems::and_more(violations.len());
     let message = format!("`{source}` cannot be imported: {first}{more}");
-    let validate = Invocation::of("catalog.validate_openapi");
-    let hint = Hint::text("correct the document, then ").call(validate).then(" it");
+    let validate = Invocation::of("catalog.validate_openapi").with("source", source);
+    let hint = Hint::text("correct the document; check it with ").call(validate);
     let mut problem = Problem::new(Code::CatalogInvalid, message, hint).context("source", source);
     let arguments = violations.iter().map(|finding| Argument {
         path: finding.path.clone(),

@@ -43,16 +43,17 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
         let kept = writer.catalogs.kept(&id).ok().flatten();
         if let Some(document) = kept.filter(|_| request.remove_manifest) {
             let path = document.path.display();
-            return Ok(Some(format!("This removes the document `{path}` of a removed catalog.")));
+            return Ok(Some(format!("this removes the document `{path}` of a removed catalog")));
         }
-        let lost = format!("This removes the unreadable record of catalog `{id}`.");
+        let lost = format!("this removes the unreadable record of catalog `{id}`");
         return Ok(Some(lost));
     };
-    let (id, count) = (&record.id, record.names.len());
+    let (id, commands) =
+        (&record.id, milepost_model::suggest::count(record.names.len(), "command"));
     let document = if request.remove_manifest { " and its document" } else { "" };
     Ok(Some(format!(
-        "This removes catalog `{id}` ({}) with {count} commands{document}: its settings and \
-         the names of its secrets are lost.",
+        "this removes catalog `{id}` ({}) with {commands}{document}: its settings and the names \
+         of its secrets are lost",
         record.title,
     )))
 }

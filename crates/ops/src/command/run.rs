@@ -148,7 +148,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
     let spelling = loaded.spelling(row);
-    Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name.")))
+    Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name")))
 }
 
 async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
@@ -343,7 +343,7 @@ impl<'a> CommandCall<'a> {
             let step = walk.step(&scheme, &arguments, &answer);
             let cut = found.len() > wanted;
             items.extend(found.into_iter().take(wanted));
-            self.call.progress(&format!("{pages} pages, {} items", items.len()));
+            self.call.progress(&format!("page {pages}, items so far: {}", items.len()));
             let more = match step {
                 Ok(PageStep::More(next)) if !cut && !self.call.cancelled() => {
                     request = self.next(&mut arguments, request, next)?;

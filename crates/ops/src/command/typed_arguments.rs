@@ -51,7 +51,8 @@ pub fn read(
         },
     };
     let body = prepared.typed_body(&text, content_type).map_err(|error| {
-        let message = format!("the body is not valid JSON: {error}");
+        let (line, column) = (error.line(), error.column());
+        let message = format!("the body is not valid JSON at line {line}, column {column}");
         let hint = "quote it for your shell: '{\"name\": \"value\"}', or put it into a file: @file";
         Problem::new(Code::ArgumentsInvalid, message, hint)
     })?;

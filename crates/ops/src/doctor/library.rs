@@ -35,7 +35,7 @@ fn invalid(listing: &Listing) -> Vec<DoctorCheck> {
     let mut checks: Vec<DoctorCheck> = some.collect();
     let more = listing.invalid.len().checked_sub(limits::DOCTOR_FILES);
     if let Some(more) = more.filter(|more| *more > 0) {
-        let what = format!("{more} more files are not valid workflows");
+        let what = format!("{} with errors", count(more, "more file"));
         let fix = Hint::text("see ").call(Invocation::of("workflow.list"));
         checks.push(DoctorCheck::fault("workflow.invalid", what, fix));
     }

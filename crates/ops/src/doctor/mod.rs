@@ -12,6 +12,7 @@ mod secrets;
 use std::path::{Path, PathBuf};
 
 use milepost_model::serialized_enum;
+use milepost_model::suggest::count;
 use milepost_model::wording::Worded;
 
 use crate::prelude::*;
@@ -151,9 +152,4 @@ fn access(path: &Path) -> String {
 /// The findings, or a single `Ok` check if there are none.
 fn or_ok(found: Vec<DoctorCheck>, ok: impl FnOnce() -> DoctorCheck) -> Vec<DoctorCheck> {
     if found.is_empty() { vec![ok()] } else { found }
-}
-
-/// `1 run`, `2 runs`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

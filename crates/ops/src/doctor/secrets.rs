@@ -36,18 +36,8 @@ fn closed(error: &SecretError) -> DoctorCheck {
         return unreachable(error);
     }
     let fix = match error {
-        SecretError::NeedsPassphrase { .. } | SecretError::WrongPassphrase { .. } => {
-            "set `MILEPOST_SECRETS_PASSPHRASE` to the passphrase of the secrets".into()
-        }
         SecretError::KeyExposed { .. } => mended_or(""),
-        SecretError::KeyMissing { .. } | SecretError::WrongKey { .. } => {
-            "put `secrets.key` back, or remove `secrets.age` and set the secrets again".into()
-        }
-        SecretError::NoKeyring => {
-            let set = Invocation::of("config.set").with("key", "secrets.backend");
-            Hint::text("run ").call(set.with("value", "file"))
-        }
-        _ => "put a copy back, or remove `secrets.age` and set the secrets again".into(),
+        _ => problems::secret_hint(error),
     };
     match error {
         SecretError::NeedsPassphrase { .. } => {

@@ -94,7 +94,7 @@ impl ArgumentChecker {
         if let Some(escape) = path_escape(arguments) {
             let id = suggest::excerpt(escape);
             let message = format!("`{id}` is not an id: it would escape the directory");
-            let hint = "use an id returned by `workflow_list` or `workflow_next`";
+            let hint = "use the id of a workflow, or of one of its steps";
             return Err(Problem::new(Code::IdInvalid, message, hint));
         }
         if validator.is_valid(arguments) {
@@ -167,12 +167,6 @@ impl ArgumentChecker {
                 let wanted = wanted_type(kind);
                 faults.push(fault("type", format!("{name} must be {wanted}"), wanted));
             }
-            ValidationErrorKind::Enum { options } => {
-                let wanted = options.as_array().map(|all| all.iter().map(ToString::to_string));
-                let wanted = wanted.map(|all| all.collect::<Vec<_>>().join(", "));
-                let wanted = format!("one of {}", wanted.unwrap_or_default());
-                faults.push(fault("enum", format!("{name} must be {wanted}"), wanted));
-            }
             ValidationErrorKind::MinLength { limit } => {
                 let wanted = format!("at least {limit} characters");
                 let message = match *limit {
@@ -189,7 +183,10 @@ impl ArgumentChecker {
                 let wanted = format!("text that matches {pattern}");
                 faults.push(fault("pattern", format!("{name} must be {wanted}"), wanted));
             }
-            _ => faults.push(fault("schema", format!("{name}: {error}"), "another value".into())),
+            kind => faults.push(match allowed(kind).join(", ").as_str() {
+                "" => fault("schema", format!("{name}: {error}"), "another value".into()),
+                it => fault("enum", format!("{name} must be one of {it}"), format!("one of {it}")),
+            }),
         }
     }
 
@@ -209,6 +206,20 @@ impl ArgumentChecker {
             actual: format!("`{}`", suggest::excerpt(key)),
             ..Argument::default()
         }
+    }
+}
+
+/// The values that would have been accepted, if there is a list of them.
+fn allowed(kind: &ValidationErrorKind) -> Vec<String> {
+    match kind {
+        ValidationErrorKind::Constant { expected_value } => vec![expected_value.to_string()],
+        ValidationErrorKind::Enum { options } => {
+            options.as_array().into_iter().flatten().map(ToString::to_string).collect()
+        }
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            context.iter().flatten().flat_map(|error| allowed(error.kind())).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

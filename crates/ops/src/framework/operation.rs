@@ -190,7 +190,7 @@ async fn confirmed_run<T: Operation>(
     let access = T::Access::of(services);
     T::admits(caller, &request)?;
     if let Some(loss) = T::loss(access, &request).await? {
-        confirm(caller, T::NAME, &loss)?;
+        confirm(caller, &loss)?;
     }
     T::run(access, caller, request).await
 }
@@ -209,8 +209,8 @@ fn internal(error: &(impl ToString + ?Sized)) -> Problem {
 }
 
 /// Asks the person behind a call for confirmation; without it, nothing is done.
-fn confirm(caller: &dyn Caller, name: &str, loss: &str) -> Result<()> {
-    let (message, hint) = match caller.ask(&format!("{loss} Continue?")) {
+fn confirm(caller: &dyn Caller, loss: &str) -> Result<()> {
+    let (message, hint) = match caller.ask(&format!("{loss}; continue?")) {
         Some(true) => return Ok(()),
         Some(false) => {
             let hint = "run it again and answer `y` if you mean it";
@@ -218,21 +218,13 @@ fn confirm(caller: &dyn Caller, name: &str, loss: &str) -> Result<()> {
             return Err(Problem::new(Code::ConfirmationRequired, message, hint));
         }
         None if caller.kind() == CallerKind::Person => (
-            lowercase(loss),
+            loss.to_owned(),
             Hint::text("repeat it with ").given("yes", true).then(" if you mean it"),
         ),
         None => (
-            format!("`{name}` must be confirmed: {loss}"),
+            format!("it must be confirmed: {loss}"),
             Hint::text("ask the person, then call it again with ").given("yes", true),
         ),
     };
     Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))
-}
-
-/// Converts a sentence to message style: lowercase first letter, no final period.
-fn lowercase(sentence: &str) -> String {
-    let text = sentence.trim_end_matches('.');
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_lowercase().to_string());
-    format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }

@@ -31,8 +31,8 @@ fn walkable(reader: &Reader, id: &str) -> Result<Arc<LibraryEntry>> {
         return Ok(entry);
     }
     let message = format!("`{id}` has steps that are not for agents");
-    Err(Problem::new(Code::StateInvalid, message, "run it with `workflow.run`")
-        .context("workflow_id", id))
+    let hint = Hint::text("run it with ").call(Invocation::of("workflow.run"));
+    Err(Problem::new(Code::StateInvalid, message, hint).context("workflow_id", id))
 }
 
 fn workflow_of(entry: &LibraryEntry) -> Result<&Workflow> {

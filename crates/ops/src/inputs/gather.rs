@@ -215,13 +215,10 @@ impl InputSource<'_> {
         let (why, remedy) = default.unzip();
         let mut missing = violation::missing(name, wanted(input), why);
         let remedy = remedy.filter(|remedy| !remedy.is_empty());
-        // Only a person can supply a secret or set a variable, so the hint shows what to type.
-        if remedy.is_some() || input.is_secret() {
-            let remedy = remedy.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
-            missing.suggestion = Hint::text(format!("give {} with ", wanted(input)))
-                .given("inputs", json!({name: "…"}))
-                .then(remedy);
-        }
+        let remedy = remedy.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
+        missing.suggestion = Hint::text(format!("give {} with ", wanted(input)))
+            .given("inputs", json!({name: "…"}))
+            .then(remedy);
         missing
     }
 

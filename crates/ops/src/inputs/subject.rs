@@ -12,6 +12,7 @@ use crate::compiled_workflow::{CompiledWorkflow, GivenText};
 use crate::prelude::*;
 use crate::reader::WORLD;
 use crate::run::prepare::nothing_to_run;
+use crate::workflow::problem::invalid;
 
 /// A document that contains a workflow.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl WorkflowSubject {
     fn of(document: Document) -> Result<WorkflowSubject> {
         match document.workflow.is_some() {
             true => Ok(WorkflowSubject { document }),
-            false => Err(invalid(&document)),
+            false => Err(invalid(&document, "the workflow")),
         }
     }
 
@@ -73,7 +74,7 @@ impl WorkflowSubject {
     }
 
     pub(crate) fn workflow(&self) -> Result<&Workflow> {
-        self.document.workflow.as_ref().ok_or_else(|| invalid(&self.document))
+        self.document.workflow.as_ref().ok_or_else(|| invalid(&self.document, "the workflow"))
     }
 }
 
@@ -108,19 +109,4 @@ fn wrong(message: &str, hint: &str) -> Problem {
 fn no_text(id: &str) -> Problem {
     let message = format!("workflow `{id}` has no text");
     Problem::new(Code::WorkflowInvalid, message, "write the file again").context("workflow_id", id)
-}
-
-fn invalid(document: &Document) -> Problem {
-    let violations = problems::errors(document);
-    let message = match violations.first() {
-        Some(first) => format!("the workflow is not valid: {}", first.message),
-        None => "the workflow is not valid".to_owned(),
-    };
-    let hint = "fix every violation; `workflow.validate` shows them with their fixes";
-    let mut problem = Problem::new(Code::WorkflowInvalid, message, hint);
-    if let Some(id) = &document.id {
-        problem = problem.context("workflow_id", id.as_str());
-    }
-    problem.violations = violations;
-    problem
 }

@@ -69,9 +69,9 @@ pub(crate) fn missing(name: &str, expected: String, why: Option<String>) -> Argu
         path: path(name),
         rule: Rule::Required.name(),
         message,
-        suggestion: format!("give {expected}").into(),
         expected,
         actual: "nothing".to_owned(),
+        ..Argument::default()
     }
 }
 

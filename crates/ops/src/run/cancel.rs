@@ -30,7 +30,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     let runs = writer.reader.runs();
     let run = super::find(runs, &request.run_id).await?;
     let ended = super::view(runs, &run).await?.next.is_none();
-    Ok((!ended).then(|| format!("This stops run `{run}` immediately.")))
+    Ok((!ended).then(|| format!("this stops run `{run}` immediately")))
 }
 
 async fn cancel_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {

@@ -64,13 +64,14 @@ pub(crate) fn of_journal(error: &JournalError) -> Problem {
             let hint = "give a folder that does not exist yet";
             Problem::new(Code::FileRefused, message, hint)
         }
+        JournalError::Failed => {
+            let hint = "check the disk, then restart the program";
+            Problem::new(Code::StorageFailed, message, hint)
+        }
         JournalError::OtherRun { .. }
         | JournalError::TooLarge { .. }
-        | JournalError::Failed
         | JournalError::Unusable(_) => {
-            let doctor = Invocation::of("doctor");
-            let hint = Hint::text("check the disk, and run ").call(doctor);
-            let hint = hint.then("; then restart the program");
+            let hint = Hint::text("run ").call(Invocation::of("doctor"));
             Problem::new(Code::StorageFailed, message, hint)
         }
     }

@@ -5,9 +5,9 @@ use milepost_driver::clock::now_ms;
 use milepost_engine::ports::{Cursor, RunFilter, RunRecord, RunStatus};
 use milepost_engine::state::Status;
 use milepost_engine::view::WaitingKind;
-use milepost_model::id::WorkflowId;
 
 use crate::prelude::*;
+use crate::workflow::id_of;
 
 /// Which runs to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -175,10 +175,12 @@ operation! {
 
 async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
     let status = request.status.as_deref().map(status).transpose()?;
-    let workflow = request.workflow_id.as_deref().map(WorkflowId::parse).transpose();
-    let workflow = workflow.map_err(|error| invalid(&error.to_string()))?;
+    let workflow = request.workflow_id.as_deref().map(id_of).transpose()?;
     let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
-    let before = before.map_err(|_| invalid("the cursor is not valid"))?.map(Cursor);
+    let before = before.map_err(|_| {
+        let hint = "pass the `next_cursor` of the last page unchanged";
+        Problem::new(Code::ParamsInvalid, "the cursor is not valid", hint)
+    })?;
     // A run that is active according to the index may turn out to be waiting, so open runs are
     // filtered by status after they are listed.
     let open = status.filter(|status| {
@@ -189,7 +191,7 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
         workflow,
         workspace: (!request.all_workspaces).then(|| reader.workspace().display().to_string()),
         open_only: request.open || open.is_some(),
-        before,
+        before: before.map(Cursor),
         ..RunFilter::default()
     };
     let limit = request.limit.unwrap_or(limits::RUNS_PAGE);
@@ -223,10 +225,8 @@ async fn page(
 }
 
 fn status(word: &str) -> Result<RunStatus> {
-    RunStatus::named(word).ok_or_else(|| invalid(&format!("`{word}` is not a run status")))
-}
-
-fn invalid(message: &str) -> Problem {
-    let hint = "use running, waiting, succeeded, failed or canceled, and pass cursors unchanged";
-    Problem::new(Code::ParamsInvalid, message, hint)
+    RunStatus::named(word).ok_or_else(|| {
+        let hint = "use `running`, `waiting` (even if paused), `succeeded`, `failed` or `canceled`";
+        Problem::new(Code::ParamsInvalid, format!("`{word}` is not a run status"), hint)
+    })
 }

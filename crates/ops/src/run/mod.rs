@@ -77,8 +77,9 @@ fn pausing(run: &RunId, below: &[String]) -> Problem {
 /// The problem for a busy run, whose inbox still contains the message.
 fn not_taken_in(run: &RunId) -> Problem {
     let message = format!("run `{run}` has not handled the message yet");
-    let hint = Hint::text("it will when the process that drives it has time; check with ")
-        .call(Invocation::of("workflow.status"));
+    let look = Invocation::of("workflow.status").with("run_id", run.as_str());
+    let hint =
+        Hint::text("it will when the process that drives it has time; check with ").call(look);
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use milepost_driver::clock::now_ms;
 use milepost_engine::ports::{Forgetting, Forgotten, JournalError, PurgeFilter};
-use milepost_model::id::{InputName, WorkflowId};
+use milepost_model::id::InputName;
+use milepost_model::suggest::count;
 use milepost_store::SealedInputs;
 
 use super::errors::of_journal;
-use crate::doctor::count;
 use crate::prelude::*;
+use crate::workflow::id_of;
 
 /// The destination.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -86,7 +87,7 @@ async fn restore(
         JournalError::Exists { path } => {
             let message = "there are already runs, which a backup must not replace";
             let path = path.display();
-            let hint = format!("move `{path}` and `chain.key` beside it away, then try again");
+            let hint = format!("move `{path}` and the `chain.key` next to it out of the way");
             Problem::new(Code::FileRefused, message, hint)
         }
         JournalError::Busy => {
@@ -147,9 +148,8 @@ async fn purge_runs_loss(writer: &Writer, request: &PurgeRequest) -> Result<Opti
     }
     let filter = filter(writer, request)?;
     let report = writer.reader.ports.history.purgeable(filter).await.or_problem()?;
-    let runs = count(report.runs as usize, "run");
-    let projects = count(report.projects as usize, "project");
-    let lost = || format!("This removes {runs} of {projects} and their journals.");
+    let (runs, folders) = (count(report.runs, "run"), count(report.projects, "folder"));
+    let lost = || format!("this removes {runs} of {folders}, journals included");
     Ok((report.runs > 0).then(lost))
 }
 
@@ -194,7 +194,7 @@ fn filter(writer: &Writer, request: &PurgeRequest) -> Result<PurgeFilter> {
         workspace: (!request.all_workspaces).then(own),
         ..PurgeFilter::default()
     };
-    filter.workflow = request.workflow_id.as_deref().map(workflow).transpose()?;
+    filter.workflow = request.workflow_id.as_deref().map(id_of).transpose()?;
     Ok(filter)
 }
 
@@ -250,7 +250,7 @@ fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<()
         "give `workflow_id` or `input_keys`; only a person can forget the inputs of all \
          workflows, with ",
     )
-    .call(Invocation::of(ForgetInputs::NAME));
+    .person(Invocation::of(ForgetInputs::NAME));
     Err(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
@@ -266,7 +266,7 @@ async fn forget_inputs_loss(writer: &Writer, request: &ForgetRequest) -> Result<
         [] => "inputs".to_owned(),
         some => format!("values of `{}`", some.join("`, `")),
     };
-    Ok(Some(format!("This forgets the remembered {which} of {whose}.")))
+    Ok(Some(format!("this forgets the remembered {which} of {whose}")))
 }
 
 async fn forget_inputs(
@@ -288,23 +288,13 @@ async fn forget_inputs(
 fn forgetting(request: &ForgetRequest) -> Result<Forgetting> {
     let inputs = request.input_keys.iter().map(|key| input(key));
     Ok(Forgetting {
-        workflow: request.workflow_id.as_deref().map(workflow).transpose()?,
+        workflow: request.workflow_id.as_deref().map(id_of).transpose()?,
         inputs: inputs.collect::<Result<_, _>>()?,
-    })
-}
-
-fn workflow(id: &str) -> Result<WorkflowId> {
-    WorkflowId::parse(id).map_err(|error| {
-        let hint = Hint::text("see ").call(Invocation::of("workflow.list"));
-        Problem::new(Code::IdInvalid, error.to_string(), hint)
     })
 }
 
 fn input(key: &str) -> Result<InputName> {
     InputName::parse(key).map_err(|error| {
-        let hint = Hint::text("see ")
-            .call(Invocation::of("workflow.preview_inputs"))
-            .then(" for the inputs of a workflow");
-        Problem::new(Code::IdInvalid, error.to_string(), hint)
+        Problem::new(Code::IdInvalid, error.to_string(), "use the name of an input")
     })
 }

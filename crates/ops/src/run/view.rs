@@ -452,7 +452,7 @@ impl WaitingView {
                 let used = format!("{spent} of {limit} spent{rest}");
                 plain(None, format!("the budget `{name}` is used up: {used}"))
             }
-            Waiting::Agent(key) => plain(Some(key.as_str()), "an agent works on it".to_owned()),
+            Waiting::Agent(key) => plain(Some(key.as_str()), "waiting for an agent".to_owned()),
             Waiting::Variable { step, variable, expected } => {
                 let values = expected.clone().map(Value::from);
                 let values = values.map(|values| format!("; expected: {values}"));

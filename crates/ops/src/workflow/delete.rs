@@ -52,7 +52,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     };
     let path = path.display();
     Ok(Some(format!(
-        "This deletes workflow `{id}` (`{path}`); its versions are kept and can be restored."
+        "this deletes workflow `{id}` (`{path}`); its versions are kept and can be restored"
     )))
 }
 

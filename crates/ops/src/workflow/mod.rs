@@ -10,7 +10,7 @@ pub mod get;
 mod lines;
 pub mod list;
 pub mod mend;
-mod problem;
+pub(crate) mod problem;
 pub mod rename;
 pub mod restore;
 pub mod save;
@@ -131,7 +131,7 @@ fn content(document: &Document) -> Option<String> {
     String::from_utf8(source.with_text(source.text())).ok()
 }
 
-fn id_of(text: &str) -> Result<WorkflowId> {
+pub(crate) fn id_of(text: &str) -> Result<WorkflowId> {
     WorkflowId::parse(text).map_err(|invalid| {
         let hint = format!("use {}", invalid.rule);
         Problem::new(Code::IdInvalid, invalid.to_string(), hint).context("workflow_id", text)

@@ -13,9 +13,11 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
     match error {
         WorkflowError::NotFound { id } => missing(reader, &id),
         WorkflowError::Exists { id, version, path } => {
-            let hint = Hint::text("give the version you last saw (")
-                .argument("expected_version")
-                .then(", `expected_version`), or set `overwrite`");
+            let hint = Hint::text("replace it with ")
+                .given("overwrite", true)
+                .then(", or with ")
+                .given("expected_version", "<VERSION>")
+                .then(" if you know the current one");
             Problem::new(Code::WorkflowExists, message, hint)
                 .context("workflow_id", id.as_str())
                 .context("version", version.to_string())
@@ -24,10 +26,14 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
         WorkflowError::Conflict { id, expected, found } => {
             let (now, hint) = match found {
                 Some(found) => {
-                    let hint = "read it again, repeat your edit on that text, and give its version";
+                    let hint =
+                        Hint::text("read it again, repeat your edit on that text, and pass ")
+                            .given("expected_version", "<VERSION>");
                     (format!("it is {:.12}", found.to_string()), hint)
                 }
-                None => ("it no longer exists".to_owned(), "omit the version to create it again"),
+                None => {
+                    ("it no longer exists".to_owned(), "omit the version to create it again".into())
+                }
             };
             let found = found.map(|found| found.to_string());
             Problem::new(Code::WorkflowVersionConflict, format!("{message}: {now}"), hint)
@@ -70,7 +76,9 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
 pub(super) fn missing(reader: &Reader, id: &WorkflowId) -> Problem {
     let Some((there, _)) = elsewhere(reader, id) else { return reader.no_workflow(id.as_str()) };
     let message = format!("workflow `{id}` comes from a read-only source ({})", there.source);
-    let hint = "save your own copy under this id, which then takes precedence";
+    let copy = Invocation::of("workflow.copy").with("workflow_id", id.as_str());
+    let hint = Hint::text("copy it with ").call(copy.with("from", id.as_str()));
+    let hint = hint.then(", then save it: your copy takes precedence");
     Problem::new(Code::WorkflowReadOnly, message, hint)
         .context("workflow_id", id.as_str())
         .context("source", there.source)
@@ -90,7 +98,7 @@ pub(super) fn see_versions(id: &WorkflowId) -> Hint {
 }
 
 /// The problem with a document that is not saved because it has errors.
-pub(super) fn invalid(document: &Document, what: &str) -> Problem {
+pub(crate) fn invalid(document: &Document, what: &str) -> Problem {
     let errors = problems::errors(document);
     let (first, more) = (errors.first(), problems::and_more(errors.len()));
     let message = match first {
@@ -98,7 +106,7 @@ pub(super) fn invalid(document: &Document, what: &str) -> Problem {
         None => format!("{what} is not valid"),
     };
     let suggestion = first.and_then(|one| one.suggestion.clone());
-    let hint = suggestion.unwrap_or_else(|| "fix every violation, then save again".to_owned());
+    let hint = suggestion.unwrap_or_else(|| "fix every violation, then try again".to_owned());
     let mut problem = Problem::new(Code::WorkflowInvalid, message, hint);
     if let Some(one) = first {
         problem = problem.context("line", one.line).context("column", one.column);

@@ -69,7 +69,10 @@ fn a_violation_says_what_to_do() {
     assert_eq!(wrong.actual, "\"pad\"");
     assert_eq!(wrong.suggestion.worded(&Neutral), "did you mean `paid`?");
     assert_eq!(missing.message, "input `a` is required");
-    assert_eq!(missing.suggestion.worded(&Neutral), "give a value of type string");
+    assert_eq!(
+        missing.suggestion.worded(&Neutral),
+        "give a value of type string with `inputs: {\"a\":\"…\"}`"
+    );
 }
 
 /// A depot where earlier runs were given `red` and `other` yielded an output.

@@ -33,7 +33,7 @@ pub enum RunsError {
     /// act on it.
     #[error("{}", .0.told())]
     File(#[from] FileError),
-    #[error("cannot read or write runs: {0}")]
+    #[error("cannot read or write `runs.db`: {0}")]
     Storage(#[source] rusqlite::Error),
 }
 

@@ -64,7 +64,7 @@ pub enum SecretError {
     /// The URL has no origin, because it is neither `http` nor `https`.
     #[error("a secret can be bound to an `http` or `https` origin only")]
     NoOrigin,
-    #[error("a secret cannot be empty: give it a value")]
+    #[error("a secret cannot be empty")]
     Empty,
     #[error(
         "at most {} secrets of at most {} bytes each can be stored",
@@ -72,37 +72,25 @@ pub enum SecretError {
         limits::SECRET_BYTES
     )]
     TooLarge,
-    #[error(
-        "secrets are read from the environment only: set the variable, \
-         or set `backend = \"file\"` under `[secrets]` in the configuration"
-    )]
+    #[error("secrets are read from the environment only")]
     ReadOnly,
     /// The program was built without keyring support, or the system has no keyring.
-    #[error("no keyring is available: set `backend = \"file\"` under `[secrets]`")]
+    #[error("no keyring is available")]
     NoKeyring,
-    #[error(
-        "`{}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it",
-        path.display()
-    )]
+    #[error("`{}` is accessible to other users (mode {mode:03o})", path.display())]
     KeyExposed { path: PathBuf, mode: u32 },
-    #[error(
-        "the key `{}` is missing: restore it, or remove the secrets next to it",
-        path.display()
-    )]
+    #[error("the key `{}` is missing", path.display())]
     KeyMissing { path: PathBuf },
     /// The file is not a key, or not the key of these secrets.
-    #[error("`{}` is not the key of the secrets next to it: restore the right key", path.display())]
+    #[error("`{}` is not the key of the secrets next to it", path.display())]
     WrongKey { path: PathBuf },
     /// The secrets are encrypted with a passphrase, which is not set.
-    #[error("`{}` needs its passphrase: set `{}`", path.display(), environment::PASSPHRASE)]
+    #[error("`{}` needs its passphrase", path.display())]
     NeedsPassphrase { path: PathBuf },
     #[error("`{}` is not the passphrase of `{}`", environment::PASSPHRASE, path.display())]
     WrongPassphrase { path: PathBuf },
     /// The encrypted file is corrupted.
-    #[error(
-        "`{}` is damaged: restore a backup, or remove it and set the secrets again",
-        path.display()
-    )]
+    #[error("`{}` is damaged", path.display())]
     Damaged { path: PathBuf },
     /// A file could not be read or written.
     #[error(transparent)]

@@ -97,7 +97,7 @@ fn a_source_that_is_no_directory_is_an_error() {
         library.get("x", world()).expect_err("cannot be read"),
     ];
     for error in errors {
-        assert!(matches!(&error, FileError::Io { path, .. } if *path == file), "{error:?}");
+        assert!(matches!(&error, FileError::NotFolder { path } if *path == file), "{error:?}");
     }
     fs::remove_file(&file).expect("removes");
     assert!(get(&library, "x").is_none());

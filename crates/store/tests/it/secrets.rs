@@ -342,7 +342,7 @@ mod unix {
                 fresh.set(&name("b"), Secret::new("x"), None).expect_err("is refused"),
             ] {
                 let expected = format!(
-                    "`{}` is accessible to other users (mode {exposed:03o}): run `chmod 600` on it",
+                    "`{}` is accessible to other users (mode {exposed:03o})",
                     key.display()
                 );
                 assert_eq!(error.to_string(), expected);

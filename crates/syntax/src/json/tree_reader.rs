@@ -491,7 +491,7 @@ pub(crate) fn report_duplicates(entries: &[(SyntaxKey, SyntaxNode)], faults: &mu
         faults.add(|| {
             SyntaxFault::new(key.at, format!("duplicate key `{}`", key.name))
                 .rule(SyntaxRule::DuplicateKey)
-                .related(original.at, "first written here")
+                .related(original.at, "first used here")
                 .suggest("remove one of the two")
                 .mend(kept.is_same(value).then_some(Mend::Remove { key: key.at }))
         });

@@ -140,7 +140,7 @@ fn what_is_no_document_is_said() {
         assert_eq!(ParsedDocument::read(page.as_bytes()).unwrap_err(), Unreadable::Html, "{page}");
     }
     let large = vec![b' '; limits::DOCUMENT_BYTES + 1];
-    check(large, expect!["the document is larger than 33554432 bytes; import a part of it"]);
+    check(large, expect!["the document is larger than 32 MiB; import a part of it"]);
 }
 
 #[test]

@@ -139,7 +139,14 @@ impl Journal {
 /// Texts that have been reworded since, as old and new text. The meaning is the same.
 const REWORDED: &[(&str, &str)] = &[
     // The old text named a tool where a command is typed.
-    ("with `workflow.submit`", "with `milepost submit`"),
+    ("with `workflow.submit`", "with `milepost submit <run>`"),
+    (
+        "`milepost approve` or `milepost reject`",
+        "`milepost approve <run>` or `milepost reject <run>`",
+    ),
+    ("an agent works on it", "waiting for an agent"),
+    ("or resume from the start", "or resume from the start with `--from start`"),
+    ("1 of 3 items are kept", "items kept: 1 of 3"),
     ("the run succeeded: no step of it failed", "the run succeeded: none of its steps failed"),
     (
         "has no tries left, and waits for a person",

@@ -6,6 +6,8 @@ use crate::{SLIP, SOUND};
 const FAILS: &str =
     "workflow: fails\nsteps:\n  - {id: a, set: {x: 1}}\n  - {id: b, fail: no luck}\n";
 const ASKS: &str = "workflow: asks\nsteps:\n  - id: look\n    prompt: Look at it\n";
+const TURNS: &str = "workflow: turns\nsteps:\n  - {id: look, prompt: Look at it}\n  \
+     - {id: later, prompt: Look again, depends_on: [look]}\n";
 const AGREES: &str = "workflow: agrees\nsteps:\n  - {id: ok, approve: Go on?}\n";
 const MINDS: &str = "workflow: minds\nsteps:\n  - {id: ok, approve: Go on?, on_error: continue}\n";
 const SETS: &str = "workflow: sets\nsteps:\n  - {id: a, set: {x: 1}}\nfinal_output: done\n";
@@ -45,12 +47,13 @@ paths:
 const SHOP: &str = include_str!("../../../../../examples/shop.yaml");
 
 /// Files that are present in every case.
-pub(super) const FILES: [(&str, &str); 15] = [
+pub(super) const FILES: [(&str, &str); 16] = [
     ("sound.yaml", SOUND),
     ("sounder.yaml", "workflow: sound\nsteps: [{id: a, prompt: Look twice}]\n"),
     ("slip.yaml", SLIP),
     ("fails.yaml", FAILS),
     ("asks.yaml", ASKS),
+    ("turns.yaml", TURNS),
     ("agrees.yaml", AGREES),
     ("minds.yaml", MINDS),
     ("sets.yaml", SETS),
@@ -109,7 +112,7 @@ pub(super) const CASES: &[Case] = &[
     case("logs", &["run fails.yaml"], "logs run_"),
     case("logs-missing", &[], "logs run_nobody"),
     case("cancel", &["run asks.yaml"], "cancel run_ --yes"),
-    case("cancel-ended", &["run sound.yaml"], "cancel run_ --yes"),
+    case("cancel-ended", &["run sets.yaml"], "cancel run_ --yes"),
     case("pause", &["run asks.yaml"], "pause run_"),
     case("pause-ended", &["run fails.yaml"], "pause run_"),
     case("resume-plan", &["run fails.yaml"], "resume run_ --plan"),
@@ -121,7 +124,8 @@ pub(super) const CASES: &[Case] = &[
     case("reject-missing", &[], "reject run_nobody"),
     case("decide-nothing", &["run sound.yaml"], "decide run_ --outcome happened"),
     case("submit", &["run asks.yaml"], "submit run_ look sound.yaml"),
-    case("submit-not-due", &["run asks.yaml"], "submit run_ later sound.yaml"),
+    case("submit-not-due", &["run turns.yaml"], "submit run_ later sound.yaml"),
+    case("submit-unknown", &["run asks.yaml"], "submit run_ later sound.yaml"),
     case("backup", &["run sound.yaml"], "backup copy"),
     case("backup-twice", &["run sound.yaml", "backup copy"], "backup copy"),
     case("restore", &["run sets.yaml", "backup copy", "runs purge --yes"], "restore copy"),
@@ -152,10 +156,16 @@ pub(super) const CASES: &[Case] = &[
     case("workflow-versions-missing", &[], "workflow versions nobody"),
     case("guide-next", &[], "guide next bug-investigation"),
     case("guide-next-missing", &[], "guide next nobody"),
+    case("guide-next-manifest", &[], "guide next sets.yaml"),
     case("guide-check-missing", &[], "guide check bug-investigation nobody sound.yaml"),
     case("catalog-validate", &[], "catalog validate shop.yaml"),
     case("catalog-validate-no-api", &[], "catalog validate sound.yaml"),
     case("catalog-preview", &[], "catalog preview shop.yaml"),
+    case(
+        "catalog-preview-options",
+        &["catalog import shop.yaml --vendor acme"],
+        "catalog preview --commands shop.yaml --vendor acme --title Mine",
+    ),
     case("catalog-import", &[], "catalog import shop.yaml"),
     case("catalog-import-twice", &["catalog import shop.yaml"], "catalog import shop.yaml"),
     case("catalog-list", &["catalog import shop.yaml"], "catalog list"),
@@ -267,8 +277,8 @@ pub(super) const CASES: &[Case] = &[
     case("command-run", &[IMPORT], "command run depot parts:list"),
     case(
         "command-run-unreached",
-        &["catalog import shop.yaml"],
-        "command run shop-api orders:list",
+        &["catalog import depot.yaml --base-url http://127.0.0.1:9"],
+        "command run depot parts:list",
     ),
     case("command-choices", &[IMPORT], "command choices depot parts:list"),
     case("command-providers-damaged", &[CATALOGS], "command providers"),
@@ -298,6 +308,9 @@ pub(super) const CASES: &[Case] = &[
     case("inbox-damaged", &[RUNS_DB], "inbox"),
     case("runs-damaged", &[RUNS_DB], "runs"),
     case("runs-status", &[], "runs --status done"),
+    case("runs-cursor", &[], "runs --cursor x"),
+    case("runs-workflow", &[], "runs --workflow No!"),
+    case("runs-limit", &[], "runs --limit many"),
     case("runs-no-match", &["run sets.yaml"], "runs --workflow nope"),
     case("runs-long", &["run long.yaml"], "runs"),
     case("cancel-missing", &[], "cancel run_nobody --yes"),
