@@ -18,9 +18,8 @@ use crate::{Cause, Failure, Flow, StepKey, view};
 pub(crate) enum Admission {
     /// Replied to immediately; the run does not change.
     Answer(Reply),
-    /// The same submission is already being checked; the sender waits for that verdict.
-    Wait(Submission),
-    /// It is recorded as this event.
+    /// It is recorded as this event. A submission that is already being checked is recorded again:
+    /// its sender waits for the same verdict.
     Take(Event),
 }
 
@@ -70,9 +69,9 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
     let attempt = match &step.phase {
         Phase::Offered(attempt) => *attempt,
         Phase::Verifying => {
-            let same = step.submission.as_ref().filter(|own| own.digest == wanted);
-            let wait = same.cloned().map(Admission::Wait);
-            return wait.ok_or_else(|| Cause::BeingChecked { key }.into());
+            let same = step.submission.clone().filter(|own| own.digest == wanted);
+            let same = same.ok_or(Cause::BeingChecked { key })?;
+            return Ok(Admission::Take(Event::SubmissionReceived(same)));
         }
         _ => return Err(Cause::not_due(key.as_str(), due(flow, state).first()).into()),
     };

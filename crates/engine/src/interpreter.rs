@@ -902,9 +902,11 @@ impl Turn<'_> {
     fn submit(&mut self, id: String, read: Admission) -> Result<(), IllegalEvent> {
         match read {
             Admission::Answer(reply) => self.decision.answers.push((id, reply)),
-            Admission::Wait(submission)
-            | Admission::Take(Event::SubmissionReceived(submission)) => {
-                self.await_verdict(id, submission)?;
+            // With its sender, so that whoever drives the run by then knows whom to answer.
+            Admission::Take(Event::SubmissionReceived(submission)) => {
+                self.awaited.push((submission.key.clone(), id.clone()));
+                let submission = Submission { messages: vec![id], ..submission };
+                self.record(Event::SubmissionReceived(submission))?;
             }
             Admission::Take(event) => {
                 let verdict = admission::verdict(&event);
@@ -919,14 +921,6 @@ impl Turn<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Records who waits for the verdict on a submission, so that any later driver of the run knows
-    /// whom to answer.
-    fn await_verdict(&mut self, id: String, submission: Submission) -> Result<(), IllegalEvent> {
-        self.awaited.push((submission.key.clone(), id.clone()));
-        let submission = Submission { messages: vec![id], ..submission };
-        self.record(Event::SubmissionReceived(submission))
     }
 
     fn cancel(&mut self, by: Actor, reason: Option<String>) -> Result<(), IllegalEvent> {

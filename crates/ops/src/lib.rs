@@ -21,7 +21,6 @@ mod command_index;
 mod compiled_workflow;
 pub mod config;
 pub mod doctor;
-mod enum_names;
 mod fetched_choices;
 mod framework;
 pub mod guide;

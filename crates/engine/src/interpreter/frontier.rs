@@ -20,6 +20,7 @@ pub(crate) struct Frontier {
     left: usize,
 }
 
+/// What decides whether a step, or one that waits for it, may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StepProgress {
     /// It has not started.

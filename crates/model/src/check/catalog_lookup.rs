@@ -4,7 +4,6 @@
 use serde_json::Value;
 
 use crate::id::WorkflowId;
-use crate::named_enum::named_enum;
 use crate::target::CommandId;
 
 /// Looks up commands and workflows.
@@ -62,9 +61,9 @@ pub struct BodyInfo {
     pub schema: Value,
 }
 
-named_enum! {
+crate::serialized_enum! {
     /// The effect of calling a command.
-    pub Effect {
+    Effect {
         Read = "read",
         /// Creates something new.
         Create = "create",

@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::named_enum::named_enum;
 use crate::report::Report;
 
-named_enum! {
+crate::serialized_enum! {
     /// Whether a finding prevents a workflow from being used.
-    pub Severity {
+    Severity {
         /// The workflow cannot be used.
         Error = "error",
         /// The workflow works, but something about it deserves attention.

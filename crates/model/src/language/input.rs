@@ -20,6 +20,8 @@ use crate::templated::Dynamic;
 
 words! {
     /// The type an input's value must have.
+    #[derive(serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
     InputType {
         /// Text.
         String = "string",
@@ -52,6 +54,8 @@ impl InputType {
 
 words! {
     /// How many values a person selects.
+    #[derive(serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
     Mode {
         Single = "single",
         /// Any number.

@@ -17,7 +17,6 @@ use crate::guide::{Confirmation, LoopDoc, PromptBlocks, PromptFragment};
 use crate::id::StepId;
 use crate::json_schema::JsonSchema;
 use crate::limits;
-use crate::named_enum::named_enum;
 use crate::rendered::Rendered;
 use crate::retry::Retry;
 use crate::suggest;
@@ -90,10 +89,10 @@ pub enum Action {
     Loop(Box<Loop>),
 }
 
-named_enum! {
+crate::serialized_enum! {
     /// The kinds of steps, each named after the key that defines it.
     #[derive(Default)]
-    pub ActionKind {
+    ActionKind {
         /// Calls an operation or runs another workflow.
         #[default]
         Run = "run",

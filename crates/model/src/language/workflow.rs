@@ -9,15 +9,14 @@ use crate::id::WorkflowId;
 use crate::input::Input;
 use crate::lazy::Lazy;
 use crate::manifest::{Budget, Requires};
-use crate::named_enum::named_enum;
 use crate::step::{Action, Step};
 use crate::templated::Dynamic;
 use crate::version::SemVer;
 use crate::walk::StepPaths;
 
-named_enum! {
+crate::serialized_enum! {
     /// The two formats of a workflow.
-    pub Spelling {
+    Spelling {
         /// Any kind of step; the top-level key for the id is `workflow`.
         Manifest = "manifest",
         /// Agent steps only; the top-level keys include `id` and `name`.

@@ -75,7 +75,6 @@ pub struct CommandDetails {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
     /// `read`, `create` or `write`.
-    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub effect: Effect,
     /// Whether it is safe to repeat.

@@ -50,7 +50,7 @@ pub struct InputView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The type of its value.
-    #[serde(rename = "type", with = "crate::enum_names")]
+    #[serde(rename = "type")]
     #[schemars(with = "String")]
     pub kind: InputType,
     /// What the value is for.
@@ -66,7 +66,7 @@ pub struct InputView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
     /// `multiple` if it takes a list of values.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::enum_names")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub mode: Option<Mode>,
     /// How several values are joined.

@@ -45,7 +45,6 @@ pub struct RenderedStep {
     /// Its id.
     pub id: String,
     /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
-    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
     /// The enclosing loop.

@@ -40,7 +40,6 @@ pub struct PlannedStepView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `run`, `prompt`, `approve`, `wait`, `set`, `fail` or `loop`.
-    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
     /// The earliest possible wave, from 1.
@@ -100,7 +99,7 @@ pub struct CallView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// `read`, `create` or `write`.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::enum_names")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub effect: Option<Effect>,
     /// Whether it is safe to repeat.

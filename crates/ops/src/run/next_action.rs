@@ -3,7 +3,6 @@
 use super::view::{RunView, WaitingView};
 use crate::prelude::*;
 use milepost_model::wording;
-use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serializer;
 
 /// Placeholder for an output that is yet to be produced.
@@ -111,16 +110,6 @@ impl Serialize for NextAction {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let said: Value = wording::current(|wording| wording.next(&self.0, self.person()));
         said.serialize(serializer)
-    }
-}
-
-impl JsonSchema for NextAction {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Next".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string"})
     }
 }
 

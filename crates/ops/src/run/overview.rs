@@ -25,6 +25,7 @@ pub struct RunOverview {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// The next call to make.
+    #[schemars(with = "String")]
     pub next: NextAction,
 }
 
@@ -45,6 +46,7 @@ pub struct WaitingItem {
     /// The question or explanation.
     pub message: String,
     /// What to do about it.
+    #[schemars(with = "String")]
     pub next: NextAction,
 }
 

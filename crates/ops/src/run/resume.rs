@@ -135,7 +135,6 @@ pub struct StepPlanView {
     /// The step.
     pub step: String,
     /// Its kind.
-    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: ActionKind,
     /// What happens to it: kept, will run, may run, may repeat a write, overridden, …

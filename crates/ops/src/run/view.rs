@@ -44,6 +44,7 @@ pub struct RunView {
     pub due: Vec<DueView>,
     /// What to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub next: Option<NextAction>,
     /// The number of its last event.
     pub seq: u64,

@@ -35,7 +35,6 @@ pub struct Response {
     /// The hash of its bytes: pass it as `expected_version` to change it.
     pub version: String,
     /// `manifest` or `guide`, if known.
-    #[serde(with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
     /// The kind of its source.

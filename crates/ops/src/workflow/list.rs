@@ -42,7 +42,6 @@ pub struct WorkflowItem {
     /// Its id.
     pub workflow_id: String,
     /// `manifest` or `guide`.
-    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub kind: Spelling,
     /// Its name for display.

@@ -60,7 +60,6 @@ impl From<DocumentFormat> for Format {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ViolationView {
     /// `error` or `warning`.
-    #[serde(with = "crate::enum_names")]
     #[schemars(with = "String")]
     pub severity: Severity,
     /// JSON pointer to its location.

@@ -29,7 +29,6 @@ pub struct Response {
     /// Its id, if it could be read.
     pub workflow_id: Option<String>,
     /// `manifest` or `guide`, if known.
-    #[serde(with = "crate::enum_names")]
     #[schemars(with = "Option<String>")]
     pub kind: Option<Spelling>,
     /// Everything that keeps it from being valid.
