@@ -23,7 +23,7 @@ use crate::workflow::args::WorkflowCommand;
 #[derive(Debug, Parser)]
 #[command(name = "milepost", version, max_term_width = 100)]
 #[command(after_help = "Example: milepost demo\n\
-    Without a command: open runs, what waits for you, and what to type next")]
+    Without a command: open runs, what is waiting for you, and what to type next")]
 pub(crate) struct CliArgs {
     #[command(subcommand)]
     pub(crate) command: Option<CliCommand>,
@@ -121,7 +121,7 @@ pub(crate) enum CliCommand {
     /// Record the outcome of a request that was interrupted
     #[command(after_help = "Example: milepost decide run_0f4 --outcome did-not-happen")]
     Decide(Deferred<run::DecideArgs>),
-    /// Submit the result of a step that waits for an agent
+    /// Submit the result of a step that is waiting for an agent
     #[command(after_help = "Example: milepost submit run_0f4 decide result.json")]
     Submit(Deferred<run::SubmitArgs>),
     /// Copy all runs to a folder while they continue
@@ -168,7 +168,7 @@ pub(crate) enum CliCommand {
         Clients send a token: it is printed once, when it is created, and stored in the data \
         directory")]
     Serve(Deferred<ServeArgs>),
-    /// Take the tour: runs, an approval, a failure and its resume; offline, in its own folder
+    /// Take the tour: runs, an approval, and resuming after a failure; works offline, in its own folder
     #[command(after_help = "Example: milepost demo\n\
         Example: milepost demo rogue-agent\n\
         Look around afterwards: milepost demo -- runs")]

@@ -632,19 +632,7 @@ impl Event {
             }
             Event::ApprovalRequested(request) => Some(&request.key),
             Event::Approved(verdict) | Event::Rejected(verdict) => Some(&verdict.key),
-            Event::RunCreated(_)
-            | Event::WorldPinned { .. }
-            | Event::ContextAdded { .. }
-            | Event::WentBack { .. }
-            | Event::BudgetWarned { .. }
-            | Event::BudgetReached { .. }
-            | Event::CancelRequested { .. }
-            | Event::Paused { .. }
-            | Event::Resumed { .. }
-            | Event::RunResumedFrom(_)
-            | Event::RunSucceeded { .. }
-            | Event::RunFailed { .. }
-            | Event::RunCanceled => None,
+            _ => None,
         }
     }
 }

@@ -384,7 +384,7 @@ impl Turn<'_> {
         frontier.follow(flow, state, &entry.event);
         debug_assert!(
             flow.nodes().len() > limits::COMPARED || *frontier == Frontier::of(flow, state),
-            "what is kept along the way is what follows from the state: {entry:?}",
+            "the frontier must match one computed from the state: {entry:?}",
         );
         self.decision.entries.push(entry);
         Ok(())

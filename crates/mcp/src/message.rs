@@ -184,7 +184,7 @@ fn batch<'a>(scanner: &mut Scanner<'a>) -> Result<Incoming<'a>, ScanError> {
         }
     })?;
     if count == 0 {
-        let fault = RpcError::invalid_request("a batch must hold a message");
+        let fault = RpcError::invalid_request("a batch must contain at least one message");
         return Ok(Incoming::Unreadable(fault));
     }
     if count > limits::BATCH_MESSAGES {

@@ -93,7 +93,7 @@ impl RpcError {
         let data = json!({
             "tool": tool,
             "details": "tool is not known",
-            "suggestion": nearest.unwrap_or("call tools/list for the tools there are"),
+            "suggestion": nearest.unwrap_or("call tools/list to see the available tools"),
         });
         RpcError::new(INVALID_PARAMS, "Invalid params", data)
     }

@@ -120,7 +120,7 @@ impl<'c> GuideSession<'c> {
 
     fn batch(&mut self, messages: &[RpcMessage<'_>], output: &mut SessionOutput) -> SessionFlow {
         if self.agreed.is_some_and(|revision| !revision.has_batches()) {
-            let fault = RpcError::invalid_request("this protocol version has no batches");
+            let fault = RpcError::invalid_request("this protocol version does not support batches");
             answer::fault(&mut output.answers, Id::NULL, &fault);
             return SessionFlow::Continue;
         }
@@ -233,7 +233,7 @@ impl<'c> GuideSession<'c> {
 
     fn initialize(&mut self, params: Params<'_>) -> Result<RpcResult, RpcError> {
         if self.agreed.is_some() {
-            return Err(RpcError::invalid_request("the session is initialized already"));
+            return Err(RpcError::invalid_request("the session is already initialized"));
         }
         let revision = requested(&params.object()?, self.options)?;
         self.agreed = Some(revision);

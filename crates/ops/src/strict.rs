@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
@@ -12,20 +12,11 @@ pub struct Strict(pub Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Strict, D::Error> {
-        Reader.deserialize(reader).map(Strict)
+        reader.deserialize_any(Reader).map(Strict)
     }
 }
 
-#[derive(Clone, Copy)]
 struct Reader;
-
-impl<'de> DeserializeSeed<'de> for Reader {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
-        reader.deserialize_any(self)
-    }
-}
 
 impl<'de> Visitor<'de> for Reader {
     type Value = Value;
@@ -58,13 +49,9 @@ impl<'de> Visitor<'de> for Reader {
         Ok(value.into())
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(self)? {
+        while let Some(Strict(item)) = items.next_element()? {
             array.push(item);
         }
         Ok(Value::Array(array))
@@ -74,7 +61,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut map = Map::new();
         while let Some(key) = members.next_key::<String>()? {
             match map.entry(key) {
-                Entry::Vacant(free) => free.insert(members.next_value_seed(self)?),
+                Entry::Vacant(free) => free.insert(members.next_value::<Strict>()?.0),
                 Entry::Occupied(taken) => {
                     return Err(A::Error::custom(format_args!("duplicate key `{}`", taken.key())));
                 }

@@ -108,7 +108,7 @@ impl<'t> Reader<'t, '_> {
                 (Event::StreamEnd, _) => return Ok(()),
                 (Event::DocumentStart(..), at) => {
                     let fault = SyntaxFault::new(at, "a second YAML document")
-                        .expected("one workflow in a file")
+                        .expected("one workflow per file")
                         .suggest("move it into a separate file");
                     return Err(fault);
                 }

@@ -102,7 +102,7 @@ pub(super) fn choices(args: &ChoicesArgs, terminal: &mut Terminal) -> CliResult 
         let choices = response.choices.iter();
         show_choices(choices.map(|one| (&one.value, one.label.as_ref())), terminal);
         if response.next_cursor.is_some() || response.more {
-            terminal.remark("note: there are more; `--query` narrows them down");
+            terminal.remark("note: there are more choices; narrow them down with `--query`");
         }
     })
 }

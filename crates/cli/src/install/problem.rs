@@ -72,7 +72,7 @@ impl EditRequest<'_> {
             }
             EditError::File(FileError::NotFolder { .. }) => (Code::StorageFailed, "move it away"),
             EditError::File(FileError::Io { .. } | FileError::NotFound { .. }) => {
-                (Code::StorageFailed, "make it readable and writable for this user")
+                (Code::StorageFailed, "make it readable and writable by this user")
             }
         };
         let message = match error {

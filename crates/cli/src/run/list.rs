@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunsArgs, terminal: &mut Terminal) -> CliResult {
     terminal.answer(&page, |terminal| {
         terminal.line(runs_table("run", &page.runs, terminal.width()));
         if let Some(cursor) = &page.next_cursor {
-            terminal.remark(format!("hint: there are more: `--cursor {cursor}`"));
+            terminal.remark(format!("hint: show more with `--cursor {cursor}`"));
         }
     })
 }

@@ -123,7 +123,8 @@ fn the_plan_of_an_interrupted_run_is_what_resuming_does() {
     let planned = place.run(["resume", &run, "--plan"]).ends(0);
     assert!(planned.out.contains("will ask a person"), "{}", planned.out);
     assert!(planned.out.contains("will run"), "{}", planned.out);
-    let told = format!("interrupted: no process drives this run\nnext: milepost resume {run}\n");
+    let told =
+        format!("interrupted: no process is driving this run\nnext: milepost resume {run}\n");
     assert_eq!(planned.err, told);
     let json = place.run(["resume", &run, "--plan", "--json"]).ends(0).json();
     let verdicts: Vec<&str> = json["plan"]
@@ -146,7 +147,7 @@ fn an_interrupted_run_is_not_shown_as_running() {
     let (server, place) = things();
     let run = killed(&place, &server);
     let refused = place.run(["resume", &run, "--from", "start", "--plan"]).ends(7);
-    assert!(refused.err.contains("no process drives this run"), "{}", refused.err);
+    assert!(refused.err.contains("no process is driving this run"), "{}", refused.err);
     assert!(refused.err.contains(&format!("`milepost resume {run}`")), "{}", refused.err);
 }
 

@@ -479,7 +479,7 @@ fn a_failure_is_described_with_commands() {
     let run = last(&place.run(["run", "naps.yaml", "-i", "until=soon", "--json"]).ends(1));
     let failure = json!({
         "code": "EXPRESSION_FAILED",
-        "message": "`wait` must yield a duration or a moment: it yields `soon`",
+        "message": "`wait` must yield a duration or a timestamp: it yields `soon`",
         "hint": "correct the expression, then resume with `--latest`",
         "context": {"place": "wait"},
     });

@@ -21,7 +21,7 @@ pub enum Cause {
     Expression { place: String, error: String },
     #[error("`{place}` must yield {expected}: it yields {found}")]
     Mistyped { place: String, expected: String, found: String },
-    #[error("the list has {found} items, and a step runs over at most {limit}")]
+    #[error("the list has {found} items, but a step can loop over at most {limit}")]
     TooManyItems { found: usize, limit: usize },
     #[error("{message}")]
     Authored { message: String },

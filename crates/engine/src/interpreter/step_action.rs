@@ -223,7 +223,7 @@ impl<'s> RunEvaluator<'s> {
                     Period::parse(text.trim()).map(|period| now.saturating_add(millis(&period)));
                 let moment = || time::parse(text.trim());
                 period.or_else(moment).ok_or_else(|| {
-                    Cause::mistyped("wait", "a duration or a moment", &format!("`{text}`"))
+                    Cause::mistyped("wait", "a duration or a timestamp", &format!("`{text}`"))
                 })?
             }
         };

@@ -426,7 +426,7 @@ pub enum JournalError {
     #[error("`{}` has version {found}; this program supports up to {known}", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
     /// The run was quarantined because its journal is damaged.
-    #[error("run `{run}` was set aside because its journal is damaged")]
+    #[error("run `{run}` was quarantined because its journal is damaged")]
     Quarantined { run: RunId },
     /// A message with this id was sent to another run.
     #[error("a message with this id was sent to a run other than `{run}`")]

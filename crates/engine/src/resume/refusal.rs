@@ -104,7 +104,7 @@ pub(crate) fn of_choice(
     if matches!(state.end, Some(End::Succeeded(_))) && plain && !again && over {
         let hint = Hint::text("name a step with ").argument("from").then(" or ").argument("redo");
         let hint = hint.then(", or resume from the start with ").given("from", "start");
-        return Err(refused("the run succeeded: none of its steps failed", hint));
+        return Err(refused("the run succeeded, so there is no failed step to resume from", hint));
     }
     Ok(())
 }

@@ -254,9 +254,9 @@ steps:
         timer_fired e
         step_succeeded e
         step_succeeded f {"pause":"soon"}
-        step_failed g EXPRESSION_FAILED: `wait` must yield a duration or a moment: it yields `soon`
-        run_failed g `wait` must yield a duration or a moment: it yields `soon`
-        = failed EXPRESSION_FAILED: `wait` must yield a duration or a moment: it yields `soon`
+        step_failed g EXPRESSION_FAILED: `wait` must yield a duration or a timestamp: it yields `soon`
+        run_failed g `wait` must yield a duration or a timestamp: it yields `soon`
+        = failed EXPRESSION_FAILED: `wait` must yield a duration or a timestamp: it yields `soon`
     "#]]
     .assert_eq(&rendering::journal(&rig));
 }

@@ -224,7 +224,7 @@ fn a_run_that_succeeded_has_nothing_that_failed() {
         story,
         &request,
         &expect![[r#"
-            RESUME_REFUSED: the run succeeded: none of its steps failed
+            RESUME_REFUSED: the run succeeded, so there is no failed step to resume from
             hint: name a step with `from` or `redo`, or resume from the start with `from: "start"`
         "#]],
     );

@@ -168,7 +168,7 @@ impl<S: ServerHandler> Endpoint<S> {
     async fn batch(&self, head: Parts, messages: &[RpcMessage<'_>]) -> Result<Response, HttpError> {
         let revision = self.session(&head)?.map(|session| session.revision());
         if !revision.is_some_and(Revision::has_batches) {
-            let fault = RpcError::invalid_request("this protocol version has no batches");
+            let fault = RpcError::invalid_request("this protocol version does not support batches");
             return Err(HttpError::malformed(fault));
         }
         let members = messages.iter().map(|message| self.member(head.clone(), message));
@@ -224,7 +224,7 @@ impl<S: ServerHandler> Endpoint<S> {
             (None, "initialize") => self.initialize(head, asked, params).await,
             (None, _) => Err(HttpError::malformed(RpcError::not_initialized())),
             (Some(_), "initialize") => {
-                let fault = RpcError::invalid_request("the session is initialized already");
+                let fault = RpcError::invalid_request("the session is already initialized");
                 Err(HttpError::malformed(fault))
             }
             (Some(session), _) => self.work_in(&session, head, asked, params).await,

@@ -76,7 +76,7 @@ impl Framing {
 
     fn batch(&mut self, messages: &[RpcMessage<'_>]) -> Verdict {
         if !self.agreed.is_some_and(Revision::has_batches) {
-            let fault = RpcError::invalid_request("this protocol version has no batches");
+            let fault = RpcError::invalid_request("this protocol version does not support batches");
             return self.refuse(Id::NULL, &fault, None);
         }
         let batch = Arc::default();
@@ -180,7 +180,7 @@ impl Framing {
         params: JsonObject,
     ) -> Result<Verdict, RpcError> {
         if self.agreed.is_some() {
-            return Err(RpcError::invalid_request("the session is initialized already"));
+            return Err(RpcError::invalid_request("the session is already initialized"));
         }
         let (revision, params) = request::handshake(params, self.options)?;
         let verdict = self.work(request, params, Era::Handshake, None);

@@ -36,7 +36,7 @@ pub enum EvalErrorKind {
     #[error("`{of}` is {found} and cannot be indexed")]
     NotIndexable { of: String, found: ValueType },
     /// An index of the wrong type.
-    #[error("{of} is not indexed by {found}")]
+    #[error("{of} cannot be indexed by {found}")]
     BadIndex { of: ValueType, found: ValueType },
     /// A binary operator that does not support the types of its operands.
     #[error("`{op}` does not work on {left} and {right}{}", operands_help(op, *left, *right))]

@@ -99,7 +99,7 @@ shape! {
         "functionDefinitions" "about" "tags" "tips" "autoRecognitionPatterns" "modelTier"
         "recommendedPreferences" "features" "assessments" "extensionPoints" "references"
         "validatedAgainstSpecVersion" "metricsProfile";
-    "id" id: must Spot<GuideId> = "The id, and the name of its file.",
+    "id" id: must Spot<GuideId> = "The id, which is also the file name.",
     "name" name: must BoundedText<1, 128> = "The display name.",
     "description" description: must BoundedText<1, 512> = "What the workflow accomplishes.",
     "version" version: opt SemVer = "A version such as `1.0.0`.",

@@ -83,7 +83,7 @@ identifier!(
 identifier!(
     InputName,
     "input name",
-    "letters, digits, `_` and `-`, not a digit first, 1 to 64 characters",
+    "letters, digits, `_` and `-`, not starting with a digit, 1 to 64 characters",
     "^[A-Za-z_][A-Za-z0-9_-]{0,63}$",
     |text| text.len() <= ID_CHARS
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

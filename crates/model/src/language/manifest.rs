@@ -76,7 +76,7 @@ impl Decode for Inputs {
                 let message = format!("`{}` is not a valid input name", key.name);
                 Finding::error(key.at, Rule::Id, message)
                     .expected(invalid.rule)
-                    .suggest("use letters, digits and `_`, not a digit first")
+                    .suggest("use letters, digits and `_`, not starting with a digit")
                     .add_to(report);
             }
             // `name:` without a value is an input without any rules.
@@ -159,7 +159,7 @@ shape! {
         ("requires", &["catalogs", "milepost"]),
         ("budget", &["http_calls", "writes", "attempts"]),
     ];
-    "workflow" workflow: must Spot<WorkflowId> = "The id, and the name of its file.",
+    "workflow" workflow: must Spot<WorkflowId> = "The id, which is also the file name.",
     "title" title: opt String = "The display name.",
     "description" description: opt String = "What it does.",
     "version" version: opt SemVer = "A label such as `1.0.0`.",

@@ -623,7 +623,7 @@ fn check_items(items: Option<&Dynamic>, report: &mut Report) {
         Some(other) => (other.at(), None),
     };
     let fault = Finding::error(at, Rule::ExpressionType, "`for_each` needs a list")
-        .expected("a list, or one `${{ … }}` that yields it");
+        .expected("a list, or a single `${{ … }}` that yields one");
     report.add(fault.write_instead(
         at,
         meant,

@@ -263,13 +263,17 @@ fn unwrapped<'t>(text: &'t str, at: Span, report: &mut Report) -> (&'t str, u32)
     let Some(inner) = inner else { return (text, 0) };
     let offset = inner.as_ptr() as usize - text.as_ptr() as usize;
     let bare = inner.trim();
-    Finding::warning(at, Rule::Spelling, "this is an expression already: the braces are extra")
-        .suggest(format!("write `{bare}`"))
-        .mend(Mend::ReplaceText {
-            place: SourceLocation::within(at, 0, text.len() as u32),
-            text: bare.to_owned(),
-        })
-        .add_to(report);
+    Finding::warning(
+        at,
+        Rule::Spelling,
+        "this is already an expression: the braces are not needed",
+    )
+    .suggest(format!("write `{bare}`"))
+    .mend(Mend::ReplaceText {
+        place: SourceLocation::within(at, 0, text.len() as u32),
+        text: bare.to_owned(),
+    })
+    .add_to(report);
     (inner, offset as u32)
 }
 

@@ -21,7 +21,7 @@ pub enum Wait {
 
 impl Decode for Wait {
     const WANT: &'static str =
-        "a duration such as `10m`, or a moment such as `2030-01-31T09:00:00Z`";
+        "a duration such as `10m`, or a timestamp such as `2030-01-31T09:00:00Z`";
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         match &node.kind {
@@ -32,7 +32,7 @@ impl Decode for Wait {
                 Some(Wait::Until(Spot { at: node.at, value: text.clone() }))
             }
             SyntaxKind::Str(text) if looks_like_a_date(text) => {
-                Finding::error(node.at, Rule::Format, format!("`{text}` is not a valid moment"))
+                Finding::error(node.at, Rule::Format, format!("`{text}` is not a valid timestamp"))
                     .expected(Self::WANT)
                     .actual(format!("`{text}`"))
                     .suggest(format!("use {}", Self::WANT))

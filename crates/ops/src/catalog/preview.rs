@@ -16,7 +16,7 @@ pub struct Request {
     pub source_type: Option<SourceType>,
     /// The name of the API.
     pub catalog_title: Option<String>,
-    /// Group of its commands.
+    /// The group that its commands belong to.
     pub vendor: Option<String>,
     /// Overrides the API's URL.
     pub base_url: Option<String>,

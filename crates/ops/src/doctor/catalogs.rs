@@ -11,7 +11,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<DoctorCheck> {
         Ok(listing) => listing,
         Err(error) => {
             let what = problems::of_file(&error).message;
-            let fix = "make the directory readable for yourself";
+            let fix = "give yourself read access to the directory";
             return vec![DoctorCheck::fault("catalog.record", what, fix).at(directory)];
         }
     };

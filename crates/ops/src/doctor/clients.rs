@@ -43,7 +43,7 @@ pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<DoctorCheck> 
         1 => DoctorCheck::ok("client", "the program that an MCP client starts exists"),
         _ => DoctorCheck::ok(
             "client",
-            format!("the programs that {servers} MCP clients start exist"),
+            format!("the programs started by {servers} MCP clients exist"),
         ),
     })
 }

@@ -137,7 +137,8 @@ fn damaged(found: &Examination, log: &Path) -> Vec<DoctorCheck> {
     }
     if report.forged > 0 {
         let what = format!("{} to runs were not written by Milepost", report.forged);
-        let fix = "nothing: they are ignored; find out who else writes to the database";
+        let fix =
+            "no fix is needed, because they are ignored; find out what else writes to the database";
         checks.push(DoctorCheck::fault("journal.runs", format!("messages: {what}"), fix));
     }
     or_ok(checks, || DoctorCheck::ok("journal.runs", "no run is damaged"))
@@ -150,7 +151,7 @@ fn processes(found: &Examination) -> Vec<DoctorCheck> {
             .then("; ")
             .call(mending())
             .then(" lets other processes do so");
-        let what = "it was interrupted: no process drives it";
+        let what = "it was interrupted: no process is driving it";
         of_run(DoctorCheck::warning("journal.leases", what, fix), run.as_str())
     });
     or_ok(left.collect(), || {

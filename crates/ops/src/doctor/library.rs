@@ -11,7 +11,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<DoctorCheck> {
     let listing = match writer.reader.listing() {
         Ok(listing) => listing,
         Err(problem) => {
-            let fix = "make the directory readable for yourself";
+            let fix = "give yourself read access to the directory";
             return vec![DoctorCheck::fault("workflow.invalid", problem.message, fix)];
         }
     };

@@ -143,8 +143,8 @@ fn access(path: &Path) -> String {
             "a folder is in the file's place: move it away and restore the file".to_owned()
         }
         _ => format!(
-            "restore your access and remove nothing: `ls -ld {shown}` and its folders show \
-             who has it; then `chmod u+rw {shown}` or `sudo chown \"$USER\" {shown}`"
+            "restore your access without deleting anything: `ls -ld {shown}` shows the owner; \
+             then `chmod u+rw {shown}` or `sudo chown \"$USER\" {shown}`"
         ),
     }
 }

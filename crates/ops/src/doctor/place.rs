@@ -52,12 +52,12 @@ fn bad_config(id: &'static str, error: &ConfigError) -> DoctorCheck {
     match error {
         ConfigError::Fault { fault, .. } => {
             let page = Invocation::of("docs").with("topic", "CONFIG_INVALID");
-            let fix = Hint::text("correct the file; every key is optional: ").call(page);
+            let fix = Hint::text("correct the file (every key is optional); see ").call(page);
             DoctorCheck::fault(id, fault.to_string(), fix)
         }
         ConfigError::File(error) => {
             let what = problems::of_file(error).message;
-            DoctorCheck::fault(id, what, "make the file readable for yourself")
+            DoctorCheck::fault(id, what, "give yourself read access to the file")
         }
     }
 }
@@ -79,7 +79,7 @@ fn directory(id: &'static str, path: &Path) -> DoctorCheck {
         DirectoryState::There => DoctorCheck::ok(id, "usable"),
         DirectoryState::ToBeMade => DoctorCheck::ok(id, "does not exist yet; created when needed"),
         DirectoryState::ReadOnly => {
-            let fix = format!("make it writable for yourself: `chmod u+wx {}`", path.display());
+            let fix = format!("give yourself write access: `chmod u+wx {}`", path.display());
             DoctorCheck::fault(id, "it is not writable", fix)
         }
         DirectoryState::Blocked { by, why, in_the_way } => {

@@ -108,9 +108,9 @@ impl ArgumentChecker {
             // The fault is in the truncated part.
             faults.push(Argument {
                 rule: "schema",
-                message: "a late element of a long list is not valid".to_owned(),
+                message: "an element near the end of a long list is not valid".to_owned(),
                 expected: "elements that match the schema".to_owned(),
-                actual: "another element".to_owned(),
+                actual: "an element that does not match".to_owned(),
                 ..Argument::default()
             });
         }

@@ -93,7 +93,7 @@ fn bounded(output: &str) -> Result<()> {
     if output.len() <= limit {
         return Ok(());
     }
-    let message = format!("output must have at most {limit} bytes");
+    let message = format!("output must be at most {limit} bytes");
     let mut problem = Problem::new(Code::ParamsInvalid, message.clone(), "send a shorter output");
     problem.arguments.push(Argument {
         path: "/output".to_owned(),

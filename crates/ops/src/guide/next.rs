@@ -176,10 +176,10 @@ fn waiting(blocked: &[BlockedStep]) -> NextResponse {
     let line = |one: &BlockedStep| {
         let values = one.wanted.expected.as_deref().unwrap_or_default();
         let values: Vec<String> = values.iter().map(Value::to_string).collect();
-        let decides = format!("- `{}` decides on `{}`", one.wanted.variable, one.step);
+        let decides = format!("- `{}` decides whether `{}` is due", one.wanted.variable, one.step);
         match values.is_empty() {
             true => decides,
-            false => format!("{decides}: it is due with {}", values.join(" or ")),
+            false => format!("{decides}: it is if the value is {}", values.join(" or ")),
         }
     };
     let wanted: Vec<String> = blocked.iter().map(line).collect();

@@ -183,11 +183,11 @@ impl InputSource<'_> {
                 path: violation::path(self.name),
                 rule: Rule::Type.name(),
                 message: format!(
-                    "input `{}`: the variable `{name}` is not a valid {kind}",
+                    "input `{}`: the value of the variable `{name}` is not a valid {kind}",
                     self.name
                 ),
                 expected: format!("a value of type {kind}"),
-                actual: "another text".to_owned(),
+                actual: "a string that is not valid for the input".to_owned(),
                 suggestion: format!("set `{name}` to a value of type {kind}, or give the input")
                     .into(),
             })

@@ -198,7 +198,7 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     if !(1..=limits::RUNS_PAGE_MAX).contains(&limit) {
         let message =
             format!("`limit` must be between 1 and {}, not {limit}", limits::RUNS_PAGE_MAX);
-        let hint = "give a limit in between";
+        let hint = "use a limit in that range";
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     }
     page(reader.runs(), filter, open, limit).await

@@ -490,7 +490,7 @@ async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Res
 
 /// The problem with changing a run that has not ended, even if it is orphaned.
 fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
-    let message = "no process drives this run, and it has not ended";
+    let message = "no process is driving this run, and it has not ended";
     let (message, hint) = match missing {
         Some(missing) => (
             format!("{message}: {missing}"),

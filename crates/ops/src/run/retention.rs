@@ -92,7 +92,7 @@ async fn restore(
         }
         JournalError::Busy => {
             let message = "another process has the runs open";
-            Problem::new(Code::FileRefused, message, "end it, then try again")
+            Problem::new(Code::FileRefused, message, "stop it, then try again")
         }
         error => of_journal(&error),
     })?;

@@ -296,7 +296,7 @@ impl RunView {
     /// Marks the run as waiting because no process drives it.
     pub(crate) fn is_adrift(&mut self) {
         self.status = RunStatus::Waiting;
-        let message = "no process drives this run".to_owned();
+        let message = "no process is driving this run".to_owned();
         self.waiting.push(WaitingView::new(WaitingKind::Adrift, None, message));
         self.next = Some(NextAction::resume(&self.run_id));
     }

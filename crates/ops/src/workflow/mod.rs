@@ -141,7 +141,7 @@ pub(crate) fn id_of(text: &str) -> Result<WorkflowId> {
 fn expecting(version: Option<&str>) -> Result<ExpectedVersion> {
     let Some(text) = version else { return Ok(ExpectedVersion::Any) };
     let Some(version) = Digest::parse(text) else {
-        let message = "`expected_version` is not a version: it has 64 hexadecimal digits";
+        let message = "`expected_version` must be 64 hexadecimal digits";
         let hint = "use the `version` that `workflow.get` returns";
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     };

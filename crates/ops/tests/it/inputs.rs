@@ -155,7 +155,7 @@ fn a_default_without_a_value_says_why() {
         (
             "type: integer, default: {from: env, value: COUNT}",
             "/inputs/a type",
-            "input `a`: the variable `COUNT` is not a valid integer",
+            "input `a`: the value of the variable `COUNT` is not a valid integer",
         ),
         (
             "default: {from: workflow_output, value: never-ran}",

@@ -147,7 +147,10 @@ const REWORDED: &[(&str, &str)] = &[
     ("an agent works on it", "waiting for an agent"),
     ("or resume from the start", "or resume from the start with `--from start`"),
     ("1 of 3 items are kept", "items kept: 1 of 3"),
-    ("the run succeeded: no step of it failed", "the run succeeded: none of its steps failed"),
+    (
+        "the run succeeded: no step of it failed",
+        "the run succeeded, so there is no failed step to resume from",
+    ),
     (
         "has no tries left, and waits for a person",
         "has no attempts left and is waiting for a person",
@@ -162,7 +165,7 @@ const REWORDED: &[(&str, &str)] = &[
     ("it is under way", "it is in progress"),
     ("nobody knows yet what became of `lost`", "the outcome of `lost` is unknown"),
     ("it runs at every end", "it always runs at the end"),
-    ("nothing is driving this run", "no process drives this run"),
+    ("nothing is driving this run", "no process is driving this run"),
     ("` goes on\"", "` continues\""),
 ];
 
