@@ -1,4 +1,5 @@
-//! Child runs, which the steps of other runs start: how they start, continue, and report their end.
+//! Child runs, which are started by steps of other runs: how they start, continue, and report their
+//! end.
 
 use std::collections::BTreeMap;
 

@@ -187,7 +187,7 @@ impl RunTask {
         });
     }
 
-    /// How long until something happens without outside input.
+    /// The time until something happens without outside input.
     fn nap(&self) -> Duration {
         if self.full {
             return limits::WRITE_AGAIN;
@@ -680,7 +680,7 @@ impl RunTask {
     }
 
     /// If the run is only waiting for a time, returns when it continues and the run's current time.
-    /// Updates the index if it does not know this yet, because a held interpreter cannot tell.
+    /// Updates the index if it does not show this yet.
     async fn falls_asleep(&mut self) -> Option<(u64, u64)> {
         let now_ms = self.clock.now_ms();
         if self.interpreter.is_held() && !self.full {

@@ -398,7 +398,7 @@ pub struct Submission {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
     pub by: Actor,
-    /// The messages whose senders wait for the verdict.
+    /// The messages whose senders are waiting for the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
 }

@@ -5,7 +5,7 @@
 //! durable, then replies are sent and effects start. Nothing is done before it is recorded, so a
 //! crash loses at most the knowledge of how an effect ended; the next driver declares it lost.
 //!
-//! Length: every input of a run and its consequences are here, because their order matters.
+//! Length: every input of a run and its consequences are handled here, because their order matters.
 
 pub(crate) mod budget;
 pub mod command;
@@ -127,7 +127,7 @@ impl AttemptOutcome {
         AttemptOutcome::failed(failure, FailureKind::Lapsed, true)
     }
 
-    /// The outcome of a request that no server asked to be sent later.
+    /// The outcome of a failed request for which no server requested a delay.
     pub fn failed(failure: Failure, trouble: FailureKind, unsent: bool) -> AttemptOutcome {
         AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms: None }
     }
@@ -339,7 +339,7 @@ struct Turn<'t> {
     interpreter: &'t mut Interpreter,
     world: &'t dyn WorldView,
     decision: Decision,
-    /// Messages that wait for the verdict on a submission and have not been answered yet.
+    /// Messages that are waiting for the verdict on a submission and have not been answered yet.
     awaited: Vec<(StepKey, String)>,
     now_ms: u64,
 }
@@ -455,7 +455,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Answers the senders who wait for a verdict that will not come.
+    /// Answers the senders who are waiting for a verdict that will never be reached.
     fn dismiss(&mut self) {
         let state = &self.interpreter.state;
         let waits = |key: &StepKey, id: &String| {
@@ -468,7 +468,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Answers the senders who wait for the verdict on a submission.
+    /// Answers the senders who are waiting for the verdict on a submission.
     fn tell(&mut self, key: &StepKey, issues: Vec<SubmissionIssue>) {
         let reply = admission::reply(&self.interpreter.flow, &self.interpreter.state, key, issues);
         for (_, id) in self.awaited.extract_if(.., |(of, _)| of == key) {
@@ -807,8 +807,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Checks that a person may decide the outcome of this attempt at a step, and is able to know
-    /// it by now.
+    /// Checks that a person may decide the outcome of this attempt at a step, and that the outcome
+    /// can be known by now.
     fn settled(
         &self,
         key: &StepKey,
@@ -921,8 +921,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Records who waits for the verdict on a submission, so that any later driver of the run knows
-    /// whom to answer.
+    /// Records who is waiting for the verdict on a submission, so that any later driver of the run
+    /// knows whom to answer.
     fn await_verdict(&mut self, id: String, submission: Submission) -> Result<(), IllegalEvent> {
         self.awaited.push((submission.key.clone(), id.clone()));
         let submission = Submission { messages: vec![id], ..submission };
@@ -977,7 +977,7 @@ pub(crate) fn lapsed(state: &State, now_ms: u64) -> Vec<Event> {
     rejected.collect()
 }
 
-/// A request as shown to a person who compares two of them.
+/// A request as shown to a person who is comparing two requests.
 fn side(shown: &ShownCall) -> Value {
     let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
     json!({request.clone(): shown.arguments})

@@ -12,7 +12,7 @@ use crate::file::{self, FileError, FileMode};
 use crate::settings::{self, TomlError};
 use crate::{Locations, limits};
 
-/// The kind of value a key takes.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// One of a fixed set of words, with the default.
@@ -248,7 +248,7 @@ fn json(value: &Value) -> Json {
         Value::Integer(number) => (*number.value()).into(),
         Value::Boolean(flag) => (*flag.value()).into(),
         Value::Array(items) => items.iter().map(json).collect(),
-        // No key takes these types; the parser reports them with their position.
+        // No key has a value of these types; the parser reports them with their position.
         Value::Float(_) | Value::Datetime(_) | Value::InlineTable(_) => Json::Null,
     }
 }

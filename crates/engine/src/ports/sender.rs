@@ -88,8 +88,8 @@ pub struct OutgoingRequest {
 }
 
 /// Whether a request may still be started. This is checked immediately before the first byte is
-/// sent: a process can be suspended anywhere before that, and another one may have taken over the
-/// run when it wakes.
+/// sent: a process can be suspended anywhere before that, and by the time it resumes, another one
+/// may have taken over the run.
 #[derive(Clone)]
 pub struct SendPermit {
     holds: Arc<dyn Fn() -> bool + Send + Sync>,

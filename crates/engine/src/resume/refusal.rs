@@ -1,4 +1,4 @@
-//! When a run cannot be resumed, and the messages for it.
+//! Checks whether a run can be resumed, and builds the error if it cannot.
 
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::Code;

@@ -53,7 +53,7 @@ struct Known {
 
 type Outcome = Result<Arc<CatalogRecord>, Arc<UnreadableRecord>>;
 
-/// Every catalog at one moment.
+/// A snapshot of every catalog.
 #[derive(Debug, Default)]
 pub struct CatalogListing {
     /// Every record, sorted by id.
@@ -121,7 +121,7 @@ impl Catalogs {
             match self.look(&directory, name) {
                 Some(Ok(record)) => listing.records.push(record),
                 Some(Err(unreadable)) => listing.unreadable.push(unreadable),
-                // Removed in the meantime.
+                // The file was removed in the meantime.
                 None => {}
             }
         }
@@ -159,7 +159,7 @@ impl Catalogs {
             Ok(_) | Err(FileError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        // The document was edited, or a writer stopped or is working between document and record.
+        // The document was edited, or a writer has written the document but not yet its record.
         // Holding the lock rules out an active writer.
         let lock = self.lock_if_writable()?;
         if lock.is_some() {
@@ -303,11 +303,12 @@ impl Catalogs {
     }
 }
 
-/// Recognises a document without reading it: its settled stamp.
+/// The settled stamp of a document, used to detect changes without reading the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentMark(FileStamp);
 
-/// An open document, to read parts of it: it was read in full earlier and has not changed since.
+/// An open document, for reading parts of it. It was read in full earlier and has not changed
+/// since.
 #[derive(Debug)]
 pub struct DocumentReader {
     file: File,
