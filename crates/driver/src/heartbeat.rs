@@ -131,7 +131,7 @@ impl Heartbeat {
     }
 
     /// Whether the wall clock may have been set back since the last call. The first call returns
-    /// true, because it may have happened before this process started.
+    /// true, because the clock may have been set back before this process started.
     pub(crate) fn was_set_back(&self) -> bool {
         !std::mem::replace(&mut locked(&self.beating).steady, true)
     }
@@ -156,7 +156,8 @@ pub(crate) struct HeartbeatPermit {
 
 impl HeartbeatPermit {
     pub(crate) fn holds(&self) -> bool {
-        // Lock first: any delay after reading the clock is only what the caller needs to act.
+        // Lock before reading the clock, so that waiting for the lock cannot make the reading
+        // stale.
         let beating = locked(&self.heartbeat.beating);
         let now = (self.heartbeat.clock)();
         beating.incarnation == self.incarnation

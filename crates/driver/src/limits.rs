@@ -15,8 +15,8 @@ pub const OTHERS_FIRST: Duration = Duration::from_millis(150);
 pub const SHOWN: Duration = Duration::from_secs(1);
 /// Maximum number of orphaned runs that are looked up per page.
 pub const ADOPTED: usize = 32;
-/// Maximum number of orphaned runs that one sweep visits although this process cannot drive them;
-/// the rest are left to the next sweep.
+/// Maximum number of orphaned runs that one sweep visits even though this process cannot drive
+/// them; the rest are left to the next sweep.
 pub const LEFT_ALONE: usize = 1_000;
 /// Maximum number of runs that are acquired at the same time.
 pub const CLAIMS: usize = 32;

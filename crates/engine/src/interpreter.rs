@@ -112,9 +112,9 @@ pub enum InterpreterInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum AttemptOutcome {
-    /// With an answer that is not an error.
+    /// It was answered, and the answer is not an error.
     Answered { answer: CallAnswer, duration_ms: u64 },
-    /// Without a usable answer. `unsent` means that the request certainly had no effect;
+    /// It ended without a usable answer. `unsent` means that the request certainly had no effect;
     /// `retry_after_ms` is the delay that the server requested.
     Failed { failure: Failure, trouble: FailureKind, unsent: bool, retry_after_ms: Option<u64> },
 }
@@ -163,7 +163,7 @@ pub enum RunEffect {
     },
     /// Cancel a child run.
     CancelChild { run: String },
-    /// Pause or resume a child run; `seq` is the event that led to this.
+    /// Pause or resume a child run; `seq` is the sequence number of the event that caused this.
     PauseChild { run: String, resume: bool, seq: u64 },
 }
 

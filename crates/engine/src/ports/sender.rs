@@ -67,7 +67,7 @@ pub struct RunContext {
     /// The secret inputs whose value came from their default.
     pub defaulted: Vec<String>,
     pub flow: Flow,
-    /// Whether mocks answer and nothing is sent.
+    /// Whether requests are answered by mocks instead of being sent.
     pub mock: bool,
 }
 

@@ -289,7 +289,7 @@ impl<'o> Outlook<'o> {
         sight
     }
 
-    /// A step whose output an expression reads although there may be none.
+    /// A step whose output an expression reads even though there may be none.
     fn doubts<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
         expr.references().iter().find_map(|reference| {
             let name = field(reference, 0).filter(|_| reference.root == "steps")?;

@@ -154,7 +154,7 @@ pub struct StepState {
     pub failure: Option<Failure>,
     /// The items that the step runs over.
     pub items: Option<Arc<Vec<Value>>>,
-    /// The number of items at the start of the list that have all ended.
+    /// The number of leading items of the list that have all ended.
     pub items_over: usize,
     /// The index of an item that failed.
     pub item_failed: Option<usize>,

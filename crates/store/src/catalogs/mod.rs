@@ -109,7 +109,7 @@ impl Catalogs {
         self.path.join(files::document(id, format))
     }
 
-    /// Every catalog, and every file that should be one.
+    /// Every catalog, and every record file that is not valid.
     pub fn list(&self) -> Result<CatalogListing, FileError> {
         let mut listing = CatalogListing::default();
         let Some(directory) = Directory::open(&self.path)? else { return Ok(listing) };
@@ -261,8 +261,8 @@ impl Catalogs {
         }
     }
 
-    /// The cached outcome for a file if it is unchanged. Fast, because every step of a run calls
-    /// it.
+    /// The cached outcome for a file if it is unchanged. This must be fast, because every step of a
+    /// run calls it.
     fn untouched(&self, name: &str) -> Option<Outcome> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get(name)?;

@@ -19,8 +19,9 @@ fn path(directory: &Path, holder: &HolderId) -> PathBuf {
     directory.join("wake").join(format!("{holder}.alive"))
 }
 
-/// Held as long as the holder is alive. The file is left behind if the holder did not withdraw:
-/// being unlocked, it shows that the process is gone, and the next process removes it.
+/// A lock that is held as long as the holder is alive. The file is left behind if the holder did
+/// not withdraw: being unlocked, it shows that the process is gone, and the next process removes
+/// it.
 #[derive(Debug)]
 pub struct LivenessLock {
     _file: File,

@@ -18,7 +18,7 @@ const FILE: &str = "runs.use";
 const OPEN: &[u8] = b"open\n";
 const DONE: &[u8] = b"done\n";
 
-/// Held while the runs are open.
+/// The marked file, locked while this process has the runs open.
 #[derive(Debug)]
 pub(super) struct UsageMark {
     file: File,
