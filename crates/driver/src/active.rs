@@ -153,7 +153,7 @@ impl ActiveRun {
         shown.written.keep(entries.into_iter().map(Arc::new));
     }
 
-    /// Takes over the driver's state of a run that is no longer driven.
+    /// Replaces the state with the driver's own, because the run is no longer being driven.
     pub(crate) fn hand_over(&self, flow: Flow, state: State) {
         let mut shown = locked(&self.shown);
         shown.progress = RunProgress::of(&flow, &state);

@@ -281,8 +281,8 @@ impl Driver {
         Ok(pin.world)
     }
 
-    /// The world for a run whose own is missing, if it is being canceled or moved to another one;
-    /// otherwise the error.
+    /// A world that sends nothing, for a run whose own world is missing and which is being canceled
+    /// or moved to another world; otherwise the error.
     async fn without_world(&self, run: &RunId, error: RunError) -> Result<OpenWorld, RunError> {
         let pending = self.inner.journal.pending(run).await?;
         if !pending.iter().any(leaves_world) {

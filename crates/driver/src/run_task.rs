@@ -68,7 +68,8 @@ pub(crate) struct RunHold {
     pub(crate) durability: Durability,
     /// A lower bound for the run's time, which it has already reached.
     pub(crate) least_ms: u64,
-    /// Whether its world is missing: it can only be canceled, or moved to another one.
+    /// Whether the run's world is missing, so that it can only be canceled or moved to another
+    /// world.
     pub(crate) lacks_world: bool,
 }
 

@@ -52,7 +52,7 @@ pub trait RunReader: Send + Sync + fmt::Debug {
     fn health(&self) -> RunFuture<'_, ()>;
 }
 
-/// Everything that the rest of the product can do with runs. A process has at most one.
+/// Everything that the rest of the product can do with runs. A process has at most one service.
 pub trait RunService: RunReader {
     /// Starts a run. When this resolves, the run is durable and driven by this process. If a run
     /// with this id already exists, it is left as it is.

@@ -483,7 +483,7 @@ pub struct ApprovalDecision {
 }
 
 impl ApprovalDecision {
-    /// A decision that the engine makes instead of a person.
+    /// A decision made by the engine instead of a person.
     pub(crate) fn by_engine(request: &ApprovalRequest, name: &str) -> Box<ApprovalDecision> {
         Box::new(ApprovalDecision {
             key: request.key.clone(),

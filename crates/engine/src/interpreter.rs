@@ -423,7 +423,7 @@ impl Turn<'_> {
         RunEvaluator::with(flow, state, frontier).next()
     }
 
-    /// Does what comes next, until the run has to wait for something.
+    /// Carries out one command after another until the run has to wait for something.
     fn settle(&mut self) -> Result<(), IllegalEvent> {
         while let Some(command) = self.next() {
             match command {
@@ -850,7 +850,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Checks that a resumption comes from a person, with proof, if it needs one.
+    /// Checks that a resumption comes from a person, and with proof of presence, if that is
+    /// required.
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
         match resume::needs(&self.interpreter.flow, self.state(), resumption) {
@@ -984,7 +985,7 @@ fn side(shown: &ShownCall) -> Value {
 }
 
 /// The idempotency key of a request: the same for all attempts at one execution, and a new one for
-/// every polling pass and whenever somebody has the step done again.
+/// every polling pass and after every reset of the step.
 fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let generation = step.map_or(0, |step| step.generation);
     let pass = step.map_or(0, |step| step.passes);
@@ -994,7 +995,7 @@ fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String
 }
 
 /// The id of the run that a step starts: the same each time it is started, and a new one for every
-/// polling pass and whenever somebody has the step done again.
+/// polling pass and after every reset of the step.
 fn child_run(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let digest = Sha256::digest(idempotency_key(run, key, step));
     let mut id = [0; 16];

@@ -24,7 +24,7 @@ pub const ARRIVAL_MARGIN_MS: u64 = 30_000;
 pub const RUN_MS: u64 = 24 * 60 * 60 * 1000;
 /// Default delay between two polling passes.
 pub const POLL_MS: u64 = 5_000;
-/// Default timeout of polling.
+/// Default timeout of polling, if the workflow does not limit the number of passes.
 pub const POLL_TOTAL_MS: u64 = 600_000;
 /// Default maximum number of times that a rejection may send a run back.
 pub const SENT_BACK: u32 = 3;

@@ -81,7 +81,7 @@ impl ConfigFile {
         let bytes = bytes.unwrap_or_default();
         let fault = |fault| ConfigError::Fault { path: path.clone(), fault };
         let text = settings::decoded(&bytes).map_err(fault)?;
-        // Invalid TOML is reported by this parser, which knows line and column.
+        // Invalid TOML is reported by this parser, which knows the line and column.
         settings::TomlTable::read(text).map_err(fault)?;
         let document = text.parse().map_err(|_| fault(TomlError::NotText))?;
         Ok(ConfigFile { path, home: locations.home.clone(), document })

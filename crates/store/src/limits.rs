@@ -121,7 +121,7 @@ pub const RUNS_MEANT: usize = 20;
 pub const RUNS_PURGED_AT_ONCE: usize = 200;
 /// Maximum number of files next to the journal that are examined when runs are backed up or purged.
 pub(crate) const KEPT_FILES: usize = 1_000_000;
-/// Maximum size of such a file, in bytes: more than any stored response.
+/// Maximum size of a file next to the journal, in bytes: more than any stored response.
 pub(crate) const KEPT_FILE_BYTES: usize = 1024 * 1024 * 1024;
 /// How long a file that no run refers to is kept: one day, because someone may have been given its
 /// path.
@@ -187,7 +187,7 @@ pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 /// Maximum number of attempts to lock the file that shows that a process is alive. A process that
 /// is cleaning up may hold the lock briefly.
 pub(crate) const ALIVE_TRIES: usize = 100;
-/// Pause between these attempts.
+/// Pause between attempts to lock that file.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(2);
 /// Maximum length of a socket path in bytes, without the trailing zero: the smallest limit of any
 /// supported system.

@@ -75,7 +75,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn answer<'a>(&'a self, id: &'a MessageId) -> JournalFuture<'a, Option<Reply>>;
 
     /// Runs that are due or have messages but no live driver, in the order in which they were
-    /// started, beginning after `after`.
+    /// started, continuing after `after`.
     fn orphaned<'a>(
         &'a self,
         after: Option<&'a RunId>,
@@ -385,7 +385,7 @@ pub struct RunPage {
     pub runs: Vec<RunRecord>,
     /// How many records cannot be read at all.
     pub unreadable: usize,
-    /// Where the next page begins; `None` if this is the last page.
+    /// Where the next page starts; `None` if this is the last page.
     pub next: Option<Cursor>,
 }
 

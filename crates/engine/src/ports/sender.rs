@@ -17,7 +17,7 @@ use crate::{Failure, Flow};
 
 /// Gives runs access to catalogs, inputs and built-in commands.
 pub trait RequestSender: WorldView + Send + Sync + fmt::Debug {
-    /// Sends a request once. Nothing is sent unless its digest is the recorded one.
+    /// Sends a request once. Nothing is sent unless its digest matches the recorded one.
     fn send(&self, sending: OutgoingRequest) -> BoxFuture<'_, AttemptOutcome>;
 
     /// Prepares a child run to be recorded.

@@ -76,7 +76,7 @@ pub(crate) fn of_wish(
     }
 }
 
-/// Checks that there is anything left to do.
+/// Checks that something is left to do.
 pub(crate) fn of_choice(
     flow: &Flow,
     state: &State,
