@@ -32,7 +32,7 @@ pub const RUN_POLL: Duration = Duration::from_secs(5);
 /// A run that will continue on its own within this many milliseconds is kept instead of being
 /// released.
 pub const SOON_MS: u64 = 1_500;
-/// How often a process with sleeping runs checks the clock, because the clock may be set.
+/// How often a process with sleeping runs checks the clock, because the clock may be changed.
 pub const ALARM_POLL: Duration = Duration::from_secs(5);
 /// Maximum number of runs that one process wakes at the same time.
 pub const WOKEN: usize = 32;

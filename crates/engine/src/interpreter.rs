@@ -371,7 +371,7 @@ impl Turn<'_> {
         RunEvaluator::of(&self.interpreter.flow, &self.interpreter.state)
     }
 
-    /// The run's time. A machine's clock may be set back; the run's time never goes back.
+    /// The run's time. A machine's clock may be set back; the run's time never goes backwards.
     fn now(&self) -> u64 {
         self.now_ms.max(self.state().now_ms)
     }

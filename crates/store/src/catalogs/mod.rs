@@ -71,7 +71,7 @@ pub struct StoredDocument {
     pub sha256: Digest,
     /// Whether it was changed after the import.
     pub edited: bool,
-    /// Recognises the document later, as long as it is untouched. `None` if it was written too
+    /// Identifies the document later, as long as it is untouched. `None` if it was written too
     /// recently to tell.
     pub mark: Option<DocumentMark>,
 }
