@@ -1,4 +1,4 @@
-//! A run that this process drives, as readers see it.
+//! A run that this process is driving, as readers see it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -76,10 +76,10 @@ impl WrittenRun {
     }
 }
 
-/// A run that this process drives.
+/// A run that this process is driving.
 #[derive(Debug)]
 pub(crate) struct ActiveRun {
-    /// Notified when there may be a message in the inbox.
+    /// Notified when a message may have arrived in the inbox.
     pub(crate) told: Notify,
     /// Notified when the run has made progress.
     pub(crate) moved: Notify,
@@ -153,7 +153,7 @@ impl ActiveRun {
         shown.written.keep(entries.into_iter().map(Arc::new));
     }
 
-    /// Takes over the driver's state of a run that is no longer driven.
+    /// Replaces the state with the driver's own, because the run is no longer being driven.
     pub(crate) fn hand_over(&self, flow: Flow, state: State) {
         let mut shown = locked(&self.shown);
         shown.progress = RunProgress::of(&flow, &state);

@@ -48,7 +48,7 @@ impl Driver {
         self.inner.announced.get_or_try_init(first).await.map(drop)
     }
 
-    /// Sends heartbeats for as long as this process drives something, and detects when it was
+    /// Sends heartbeats for as long as this process is driving a run, and detects when it was
     /// suspended.
     fn go_on_beating(&self) {
         let weak = Arc::downgrade(&self.inner);
@@ -82,7 +82,8 @@ impl Driver {
         }
         if heartbeat.has_returned() {
             let _nobody = acquiring.write().await;
-            // A lease whose run is not driven was acquired by a request whose answer was lost.
+            // If this process holds a lease without driving its run, the answer to its request for
+            // the lease was lost.
             if journal.disown(holder, watcher.driven_runs()).await.is_err() {
                 heartbeat.returns_again();
             }

@@ -1,4 +1,5 @@
-//! Child runs, which the steps of other runs start: how they start, continue, and report their end.
+//! Child runs, which are started by steps of other runs: how they start, continue, and report their
+//! end.
 
 use std::collections::BTreeMap;
 
@@ -275,7 +276,8 @@ impl Driver {
 
     /// Tells a parent that one of its child runs has ended.
     pub(crate) async fn child_ended(&self, child: &Child, seq: u64, end: ChildEnd) {
-        // If the step was started again, the same end is a new message.
+        // If the step was started again, its end is a new message, even if the child run ended only
+        // once.
         let again = child.again.map(|again| format!(":{again}")).unwrap_or_default();
         let Ok(id) = message(&format!("child:{}:{seq}{again}", child.run)) else { return };
         let run = child.run.as_str().to_owned();

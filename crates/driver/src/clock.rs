@@ -1,4 +1,4 @@
-//! The time as a run sees it: it follows the system clock, but never goes back.
+//! The time as a run sees it: it follows the system clock, but never goes backwards.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -24,8 +24,8 @@ fn skew_ms() -> i64 {
 /// A clock in milliseconds since 1970: the system's, or a test's.
 pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// A clock that never goes back and does not stop while the machine sleeps; its starting point is
-/// arbitrary.
+/// A clock that never goes backwards and does not stop while the machine sleeps; its starting point
+/// is arbitrary.
 pub type MonotonicClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// The system's monotonic clock.
@@ -49,7 +49,7 @@ pub fn monotonic() -> Duration {
 /// The clock of one run while it is driven.
 ///
 /// If the system clock is set back, a run must not wait for the same time to come around again. So
-/// a run's time never goes below the latest time it has seen, and advances from there.
+/// a run's time is never earlier than the latest time it has seen, and advances from there.
 pub(crate) struct RunClock {
     wall: WallClock,
     /// How far the run is ahead of the system clock.

@@ -1,5 +1,5 @@
 //! The driver of this process: it acquires runs, drives each in its own task, and sends messages to
-//! those of other processes.
+//! runs that other processes are driving.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -182,7 +182,8 @@ impl Driver {
         Ok(prepared.id)
     }
 
-    /// Drives a run unless another process does; returns whether this process drives it now.
+    /// Starts to drive a run, unless another process is driving it; returns whether this process is
+    /// driving it now.
     pub(crate) async fn acquire_run(&self, run: &RunId) -> Result<bool, RunError> {
         self.acquire_at(run, 0).await
     }
@@ -280,8 +281,8 @@ impl Driver {
         Ok(pin.world)
     }
 
-    /// The world for a run whose own is missing, if it is being canceled or moved to another one;
-    /// otherwise the error.
+    /// A world that sends nothing, for a run whose own world is missing and which is being canceled
+    /// or moved to another world; otherwise the error.
     async fn without_world(&self, run: &RunId, error: RunError) -> Result<OpenWorld, RunError> {
         let pending = self.inner.journal.pending(run).await?;
         if !pending.iter().any(leaves_world) {
@@ -324,7 +325,7 @@ impl Driver {
         tokio::spawn(task.instrument(span));
     }
 
-    /// The run, if this process drives it.
+    /// The run, if this process is driving it.
     fn active(&self, run: &RunId) -> Option<Arc<ActiveRun>> {
         self.inner.watcher.active(run)
     }
@@ -359,8 +360,8 @@ impl Driver {
                     let moved = active.moved.notified();
                     let _ = tokio::time::timeout(limits::ANSWER_POLL, moved).await;
                 }
-                // A run that was released without an answer answers when it continues. Acquiring it
-                // immediately would only release it again.
+                // A run that was released before it answered will answer when it continues.
+                // Acquiring it immediately would only release it again.
                 None if Instant::now() >= again && self.acquire_run(run).await? => {
                     again = Instant::now() + limits::RUN_POLL;
                 }
@@ -392,7 +393,7 @@ impl Driver {
         self.inner.ends.load(Ordering::SeqCst)
     }
 
-    /// Runs work that involves two runs, outside the tasks of both.
+    /// Spawns work that involves two runs, outside the tasks of both.
     pub(crate) fn deliver(&self, work: impl Future<Output = ()> + Send + 'static) {
         let delivery = self.inner.watcher.deliver();
         tokio::spawn(async move {

@@ -54,7 +54,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether a retry may succeed a little later.
+    /// Whether retrying a little later may succeed.
     pub(crate) fn passes(&self) -> bool {
         let of_journal = |error: &JournalError| {
             matches!(

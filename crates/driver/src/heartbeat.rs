@@ -22,7 +22,7 @@ pub(crate) struct Heartbeat {
 
 #[derive(Debug, Default)]
 struct Beating {
-    /// How often this process has returned after being suspended.
+    /// How many times this process has returned after being suspended.
     incarnation: u64,
     /// Until when others leave its runs alone; `None` while it drives no runs.
     valid_until: Option<Duration>,
@@ -39,7 +39,7 @@ struct Beating {
     steady: bool,
 }
 
-/// Both clocks at the same moment.
+/// The readings of both clocks, taken together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     at: Duration,
@@ -65,7 +65,7 @@ impl Heartbeat {
         Heartbeat { clock, wall, beating: Mutex::default() }
     }
 
-    /// The moment at which a heartbeat is sent: it is valid from here on, not from its
+    /// The time at which a heartbeat is sent: it is valid from then on, not from its
     /// acknowledgment.
     pub(crate) fn sends(&self) -> Moment {
         Moment { at: (self.clock)(), wall_ms: (self.wall)() }
@@ -101,8 +101,8 @@ impl Heartbeat {
         }
     }
 
-    /// Records that this process drives nothing, so that sending no heartbeats from now on does not
-    /// count as an absence.
+    /// Records that this process is driving nothing, so that sending no heartbeats from now on does
+    /// not count as an absence.
     pub(crate) fn rests(&self) {
         locked(&self.beating).valid_until = None;
     }
@@ -131,7 +131,7 @@ impl Heartbeat {
     }
 
     /// Whether the wall clock may have been set back since the last call. The first call returns
-    /// true, because it may have happened before this process started.
+    /// true, because the clock may have been set back before this process started.
     pub(crate) fn was_set_back(&self) -> bool {
         !std::mem::replace(&mut locked(&self.beating).steady, true)
     }
@@ -156,7 +156,8 @@ pub(crate) struct HeartbeatPermit {
 
 impl HeartbeatPermit {
     pub(crate) fn holds(&self) -> bool {
-        // Lock first: any delay after reading the clock is only what the caller needs to act.
+        // Lock before reading the clock, so that waiting for the lock cannot make the reading
+        // stale.
         let beating = locked(&self.heartbeat.beating);
         let now = (self.heartbeat.clock)();
         beating.incarnation == self.incarnation
@@ -261,7 +262,7 @@ mod tests {
         }
     }
 
-    /// A process that drives nothing sends no heartbeats, which does not count as an absence.
+    /// A process that is driving nothing sends no heartbeats, which does not count as an absence.
     #[test]
     fn who_rests_is_not_away() {
         let (heartbeat, at, wall) = heartbeat();

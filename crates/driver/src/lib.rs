@@ -35,7 +35,7 @@ pub use service::{
 pub use snapshot::Snapshot;
 pub use watcher::RunWatcher;
 
-/// What a mutex guards. A panic elsewhere leaves nothing half-done in it.
+/// Locks a mutex even if it is poisoned: a panic never leaves the guarded value half-updated.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,15 +8,15 @@ pub const BEAT_LEAST: Duration = Duration::from_millis(20);
 pub const CLOCK_JUMP: Duration = Duration::from_secs(3);
 /// How often to poll for an answer from another process.
 pub const ANSWER_POLL: Duration = Duration::from_millis(15);
-/// How long a sender waits for the process where a run sleeps to handle a message before it
+/// How long the sender of a message to a sleeping run lets other processes wake the run, before it
 /// acquires the run itself.
 pub const OTHERS_FIRST: Duration = Duration::from_millis(150);
 /// How long the receiver of an answer waits for its effects to become visible.
 pub const SHOWN: Duration = Duration::from_secs(1);
 /// Maximum number of orphaned runs that are looked up per page.
 pub const ADOPTED: usize = 32;
-/// Maximum number of orphaned runs that one sweep visits although this process cannot drive them;
-/// the rest are left to the next sweep.
+/// Maximum number of orphaned runs that one sweep visits even though this process cannot drive
+/// them; the rest are left to the next sweep.
 pub const LEFT_ALONE: usize = 1_000;
 /// Maximum number of runs that are acquired at the same time.
 pub const CLAIMS: usize = 32;
@@ -29,9 +29,10 @@ pub const CHILD_TOLD: Duration = Duration::from_secs(5);
 pub const OUTCOMES: usize = 64;
 /// How often a run checks for messages and on its children, in case a wake-up was lost.
 pub const RUN_POLL: Duration = Duration::from_secs(5);
-/// How soon a run must continue on its own to be kept instead of released, in milliseconds.
+/// A run that will continue on its own within this many milliseconds is kept instead of being
+/// released.
 pub const SOON_MS: u64 = 1_500;
-/// How often a process with sleeping runs checks the clock, because the clock may be set.
+/// How often a process with sleeping runs checks the clock, because the clock may be changed.
 pub const ALARM_POLL: Duration = Duration::from_secs(5);
 /// Maximum number of runs that one process wakes at the same time.
 pub const WOKEN: usize = 32;
@@ -42,9 +43,10 @@ pub const SLEEPERS_SEEN: usize = 16;
 pub const WRITE_AGAIN: Duration = Duration::from_secs(2);
 /// Maximum number of events that are read per page.
 pub const EVENTS_PAGE: usize = 1_000;
-/// How often a run driven by another process is polled while somebody waits for it.
+/// How often a run driven by another process is polled while somebody is waiting for it.
 pub const WATCH_POLL: Duration = Duration::from_millis(60);
-/// How often a sleeping run is polled while somebody waits for it, in case another process ends it.
+/// How often a sleeping run is polled while somebody is waiting for it, in case another process
+/// ends it.
 pub const SLEEPER_POLL: Duration = Duration::from_millis(500);
 /// How often an exiting process checks whether anything is left to do, in addition to the checks
 /// after each completed piece of work.

@@ -74,8 +74,8 @@ impl Pin {
     }
 }
 
-/// The language version of a run's source. Runs without a world were started when there was only
-/// one.
+/// The language version of a run's source. Runs without a world were started when only one version
+/// existed.
 fn language(head: &RunCreated) -> u32 {
     head.world.as_ref().map_or(FIRST_LANGUAGE_VERSION, |world| world.language)
 }

@@ -68,7 +68,8 @@ pub(crate) struct RunHold {
     pub(crate) durability: Durability,
     /// A lower bound for the run's time, which it has already reached.
     pub(crate) least_ms: u64,
-    /// Whether its world is missing: it can only be canceled, or moved to another one.
+    /// Whether the run's world is missing, so that it can only be canceled or moved to another
+    /// world.
     pub(crate) lacks_world: bool,
 }
 
@@ -187,7 +188,7 @@ impl RunTask {
         });
     }
 
-    /// How long until something happens without outside input.
+    /// The time until something happens without outside input.
     fn nap(&self) -> Duration {
         if self.full {
             return limits::WRITE_AGAIN;
@@ -680,7 +681,7 @@ impl RunTask {
     }
 
     /// If the run is only waiting for a time, returns when it continues and the run's current time.
-    /// Updates the index if it does not know this yet, because a held interpreter cannot tell.
+    /// Updates the index if it does not show this yet.
     async fn falls_asleep(&mut self) -> Option<(u64, u64)> {
         let now_ms = self.clock.now_ms();
         if self.interpreter.is_held() && !self.full {

@@ -52,7 +52,7 @@ pub trait RunReader: Send + Sync + fmt::Debug {
     fn health(&self) -> RunFuture<'_, ()>;
 }
 
-/// Everything that the rest of the product can do with runs. A process has at most one.
+/// Everything that the rest of the product can do with runs. A process has at most one service.
 pub trait RunService: RunReader {
     /// Starts a run. When this resolves, the run is durable and driven by this process. If a run
     /// with this id already exists, it is left as it is.
@@ -62,7 +62,8 @@ pub trait RunService: RunReader {
     /// `None` if the run has not accepted it within the timeout.
     fn send<'a>(&'a self, run: &'a RunId, what: SignalRequest) -> RunFuture<'a, Option<Reply>>;
 
-    /// Drives a run unless another process does; returns whether this process drives it now.
+    /// Starts to drive a run, unless another process is driving it; returns whether this process is
+    /// driving it now.
     fn acquire<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, bool>;
 
     /// Drives orphaned runs that have something to do.
@@ -110,7 +111,8 @@ pub struct WaitOptions {
 pub enum Until {
     /// No other condition.
     NextEvent,
-    /// The run comes to rest, even if that is not recorded as an event.
+    /// The run is only waiting for child runs that are waiting for somebody; none of its events
+    /// record this.
     Rest,
 }
 

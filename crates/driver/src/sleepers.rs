@@ -120,7 +120,7 @@ impl Sleepers {
         Some(next.min(limits::ALARM_POLL))
     }
 
-    /// Takes out the runs that are due, and returns whether a run of another process is due. Each
+    /// Removes and returns the runs that are due, and whether a run of another process is due. Each
     /// run must then be marked as [tried](Sleepers::tried).
     pub(crate) fn due(&self, wall_now_ms: u64) -> (Vec<DueRun>, bool) {
         let mut sleeping = locked(&self.sleeping);

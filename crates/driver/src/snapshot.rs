@@ -1,4 +1,4 @@
-//! A run at one moment, as it is in the journal.
+//! A snapshot of a run, as recorded in the journal.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use milepost_engine::view::{self, Waiting};
 use milepost_engine::{Flow, StepKey};
 use milepost_model::id::RunId;
 
-/// A run at one moment: its workflow, its state, and information that is not in its own journal.
+/// A snapshot of a run: its workflow, its state, and information that is not in its own journal.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub run: RunId,

@@ -42,11 +42,11 @@ pub struct RunWatcher {
     begun: Notify,
     /// Notified when a run is released, or a delivery has arrived.
     done: Notify,
-    /// Recently read runs, the latest one last.
+    /// Recently read runs, the most recent one last.
     recent: Mutex<VecDeque<(RunId, Recent)>>,
 }
 
-/// A run that this process does not drive.
+/// A run that this process is not driving.
 #[derive(Debug)]
 enum Recent {
     /// The run as it was last read.
@@ -64,7 +64,7 @@ impl Recent {
     }
 }
 
-/// A delivery between two runs, which has arrived when this is dropped.
+/// A message that one run is sending to another; dropping this records that it has arrived.
 #[derive(Debug)]
 pub(crate) struct DeliveryGuard(Arc<RunWatcher>);
 
@@ -225,7 +225,8 @@ impl RunWatcher {
         Ok(!self.waiting(&children).await?.is_empty())
     }
 
-    /// Waits until a run has an event after `seq`, or comes to rest.
+    /// Waits until a run has an event after `seq`, the condition `until` is met, or nobody is
+    /// driving it.
     async fn until(
         &self,
         run: &RunId,
@@ -246,12 +247,12 @@ impl RunWatcher {
             if last > seq || Instant::now() >= deadline {
                 return Ok(());
             }
-            // A child run that starts to wait is not an event of this run.
+            // A child run that starts to wait causes no event in this run.
             let below = until == Until::Rest && !self.progress(run).await?.children.is_empty();
             if below && self.waits_below(run).await? {
                 return Ok(());
             }
-            // The process that drove it may be gone, in which case nothing more will happen.
+            // The process that was driving it may be gone, in which case nothing more will happen.
             if active.is_none() {
                 let standing = self.journal.run(run).await?.standing;
                 let goes_on = standing.status.is_moving() || standing.is_asleep();
@@ -373,22 +374,22 @@ impl RunWatcher {
         drop(oldest);
     }
 
-    /// The run, if this process drives it.
+    /// The run, if this process is driving it.
     pub(crate) fn active(&self, run: &RunId) -> Option<Arc<ActiveRun>> {
         locked(&self.driven).get(run).cloned()
     }
 
-    /// Whether this process drives no runs.
+    /// Whether this process is driving no runs.
     pub(crate) fn is_empty(&self) -> bool {
         locked(&self.driven).is_empty()
     }
 
-    /// The runs that this process drives.
+    /// The runs that this process is driving.
     pub(crate) fn driven_runs(&self) -> Vec<RunId> {
         locked(&self.driven).keys().cloned().collect()
     }
 
-    /// Registers a delivery to a run, which lasts until the guard is dropped.
+    /// Registers a delivery to a run; it is in flight until the guard is dropped.
     pub(crate) fn deliver(self: &Arc<RunWatcher>) -> DeliveryGuard {
         self.sent.fetch_add(1, Ordering::SeqCst);
         DeliveryGuard(Arc::clone(self))
@@ -416,7 +417,7 @@ impl RunWatcher {
         self.until_quiet(|watcher| watcher.deliveries().is_some()).await;
     }
 
-    /// Waits until this process drives no runs.
+    /// Waits until this process is driving no runs.
     pub(crate) async fn emptied(&self) {
         self.until_quiet(RunWatcher::is_empty).await;
     }
@@ -470,7 +471,7 @@ impl RunWatcher {
         self.sleepers.is_empty()
     }
 
-    /// Notifies all driven runs that there may be a message in their inbox.
+    /// Notifies all driven runs that a message may have arrived in their inbox.
     pub(crate) fn wake(&self) {
         locked(&self.driven).values().for_each(|active| active.told.notify_one());
         if !self.sleepers.is_empty() {
@@ -478,7 +479,7 @@ impl RunWatcher {
         }
     }
 
-    /// Records that this process now drives a run.
+    /// Records that this process is now driving a run.
     pub(crate) fn begin(&self, run: RunId, active: Arc<ActiveRun>) {
         self.sleepers.remove(&run);
         locked(&self.driven).insert(run, active);
@@ -487,8 +488,8 @@ impl RunWatcher {
 
     /// Records that this process has released a run, unless it has acquired it again in the
     /// meantime. `last` is the driver's state, which matches the journal, or `None` if the run was
-    /// taken away. `sleeps` has the wake time, the run's time and the wall-clock time: the run is
-    /// added to the sleepers first, so that nobody sees it as neither driven nor asleep.
+    /// taken away. `sleeps` contains the wake time, the run's time and the wall-clock time: the run
+    /// is added to the sleepers first, so that nobody sees it as neither driven nor asleep.
     pub(crate) fn leave(
         &self,
         run: &RunId,

@@ -398,7 +398,7 @@ pub struct Submission {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
     pub by: Actor,
-    /// The messages whose senders wait for the verdict.
+    /// The messages whose senders are waiting for the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
 }
@@ -483,7 +483,7 @@ pub struct ApprovalDecision {
 }
 
 impl ApprovalDecision {
-    /// A decision that the engine makes instead of a person.
+    /// A decision made by the engine instead of a person.
     pub(crate) fn by_engine(request: &ApprovalRequest, name: &str) -> Box<ApprovalDecision> {
         Box::new(ApprovalDecision {
             key: request.key.clone(),

@@ -5,7 +5,7 @@
 //! durable, then replies are sent and effects start. Nothing is done before it is recorded, so a
 //! crash loses at most the knowledge of how an effect ended; the next driver declares it lost.
 //!
-//! Length: every input of a run and its consequences are here, because their order matters.
+//! Length: every input of a run and its consequences are handled here, because their order matters.
 
 pub(crate) mod budget;
 pub mod command;
@@ -112,9 +112,9 @@ pub enum InterpreterInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum AttemptOutcome {
-    /// With an answer that is not an error.
+    /// It was answered, and the answer is not an error.
     Answered { answer: CallAnswer, duration_ms: u64 },
-    /// Without a usable answer. `unsent` means that the request certainly had no effect;
+    /// It ended without a usable answer. `unsent` means that the request certainly had no effect;
     /// `retry_after_ms` is the delay that the server requested.
     Failed { failure: Failure, trouble: FailureKind, unsent: bool, retry_after_ms: Option<u64> },
 }
@@ -127,7 +127,7 @@ impl AttemptOutcome {
         AttemptOutcome::failed(failure, FailureKind::Lapsed, true)
     }
 
-    /// The outcome of a request that no server asked to be sent later.
+    /// The outcome of a failed request for which no server requested a delay.
     pub fn failed(failure: Failure, trouble: FailureKind, unsent: bool) -> AttemptOutcome {
         AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms: None }
     }
@@ -163,7 +163,7 @@ pub enum RunEffect {
     },
     /// Cancel a child run.
     CancelChild { run: String },
-    /// Pause or resume a child run; `seq` is the event that led to this.
+    /// Pause or resume a child run; `seq` is the sequence number of the event that caused this.
     PauseChild { run: String, resume: bool, seq: u64 },
 }
 
@@ -339,7 +339,7 @@ struct Turn<'t> {
     interpreter: &'t mut Interpreter,
     world: &'t dyn WorldView,
     decision: Decision,
-    /// Messages that wait for the verdict on a submission and have not been answered yet.
+    /// Messages that are waiting for the verdict on a submission and have not been answered yet.
     awaited: Vec<(StepKey, String)>,
     now_ms: u64,
 }
@@ -371,7 +371,7 @@ impl Turn<'_> {
         RunEvaluator::of(&self.interpreter.flow, &self.interpreter.state)
     }
 
-    /// The run's time. A machine's clock may be set back; the run's time never goes back.
+    /// The run's time. A machine's clock may be set back; the run's time never goes backwards.
     fn now(&self) -> u64 {
         self.now_ms.max(self.state().now_ms)
     }
@@ -423,7 +423,7 @@ impl Turn<'_> {
         RunEvaluator::with(flow, state, frontier).next()
     }
 
-    /// Does what comes next, until the run has to wait for something.
+    /// Carries out one command after another until the run has to wait for something.
     fn settle(&mut self) -> Result<(), IllegalEvent> {
         while let Some(command) = self.next() {
             match command {
@@ -455,7 +455,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Answers the senders who wait for a verdict that will not come.
+    /// Answers the senders who are waiting for a verdict that will never be reached.
     fn dismiss(&mut self) {
         let state = &self.interpreter.state;
         let waits = |key: &StepKey, id: &String| {
@@ -468,7 +468,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Answers the senders who wait for the verdict on a submission.
+    /// Answers the senders who are waiting for the verdict on a submission.
     fn tell(&mut self, key: &StepKey, issues: Vec<SubmissionIssue>) {
         let reply = admission::reply(&self.interpreter.flow, &self.interpreter.state, key, issues);
         for (_, id) in self.awaited.extract_if(.., |(of, _)| of == key) {
@@ -807,8 +807,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Checks that a person may decide the outcome of this attempt at a step, and is able to know
-    /// it by now.
+    /// Checks that a person may decide the outcome of this attempt at a step, and that the outcome
+    /// can be known by now.
     fn settled(
         &self,
         key: &StepKey,
@@ -850,7 +850,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Checks that a resumption comes from a person, with proof, if it needs one.
+    /// Checks that a resumption comes from a person, and with proof of presence, if that is
+    /// required.
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
         match resume::needs(&self.interpreter.flow, self.state(), resumption) {
@@ -971,14 +972,14 @@ pub(crate) fn lapsed(state: &State, now_ms: u64) -> Vec<Event> {
     rejected.collect()
 }
 
-/// A request as shown to a person who compares two of them.
+/// A request as shown to a person who is comparing two requests.
 fn side(shown: &ShownCall) -> Value {
     let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
     json!({request.clone(): shown.arguments})
 }
 
 /// The idempotency key of a request: the same for all attempts at one execution, and a new one for
-/// every polling pass and whenever somebody has the step done again.
+/// every polling pass and after every reset of the step.
 fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let generation = step.map_or(0, |step| step.generation);
     let pass = step.map_or(0, |step| step.passes);
@@ -988,7 +989,7 @@ fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String
 }
 
 /// The id of the run that a step starts: the same each time it is started, and a new one for every
-/// polling pass and whenever somebody has the step done again.
+/// polling pass and after every reset of the step.
 fn child_run(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let digest = Sha256::digest(idempotency_key(run, key, step));
     let mut id = [0; 16];

@@ -1,6 +1,6 @@
 //! Every limit of the engine.
 
-/// Maximum number of submissions an agent may make for a step, unless the workflow sets another.
+/// Default maximum number of submissions that an agent may make for a step.
 pub const SUBMISSIONS: u32 = 5;
 /// Maximum number of items in a list that a step runs over.
 pub const ITEMS: usize = 10_000;
@@ -9,24 +9,24 @@ pub const ITEMS: usize = 10_000;
 pub const SHOWN_ITEMS: usize = 100;
 /// Maximum depth of nested runs.
 pub const DEPTH: u32 = 16;
-/// The first delay before a retry, unless the workflow sets another.
+/// Default delay before the first retry.
 pub const BACKOFF_MS: u64 = 500;
-/// Maximum delay before a retry, unless the workflow sets another.
+/// Default maximum delay before a retry.
 pub const BACKOFF_MAX_MS: u64 = 30_000;
 /// Maximum delay that a server may request.
 pub const RETRY_AFTER_MAX_MS: u64 = 600_000;
-/// How long one attempt may take, unless the workflow sets another timeout.
+/// Default timeout of one attempt.
 pub const ATTEMPT_MS: u64 = 30_000;
-/// How long after its timeout a request may still arrive: it starts a moment after it is recorded,
+/// How long after its timeout a request may still arrive: it starts shortly after it is recorded,
 /// and the operating system keeps delivering what is already in a socket buffer.
 pub const ARRIVAL_MARGIN_MS: u64 = 30_000;
-/// How long a run may take, unless the workflow sets another timeout.
+/// Default timeout of a run.
 pub const RUN_MS: u64 = 24 * 60 * 60 * 1000;
-/// The delay between two polling passes, unless the workflow sets another.
+/// Default delay between two polling passes.
 pub const POLL_MS: u64 = 5_000;
-/// How long polling may take, unless the workflow sets another timeout.
+/// Default timeout of polling, if the workflow does not limit the number of passes.
 pub const POLL_TOTAL_MS: u64 = 600_000;
-/// How often a rejection may send a run back, unless the workflow sets another limit.
+/// Default maximum number of times that a rejection may send a run back.
 pub const SENT_BACK: u32 = 3;
 /// Maximum number of characters of a submission or a comment that are kept with a decision.
 pub const COMMENT_CHARS: usize = 4_096;

@@ -46,7 +46,7 @@ pub enum Origin {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResumeRequest {
     pub origin: Origin,
-    /// Run only the named or failed step, instead of everything that depends on it as well.
+    /// Run only the named or failed step, without the steps that depend on it.
     pub only: bool,
     /// Use the newest source instead of the pinned one.
     pub latest: bool,
@@ -54,7 +54,7 @@ pub struct ResumeRequest {
     pub inputs: Map<String, Value>,
     /// Environment variables that the run has not read before.
     pub env: Map<String, Value>,
-    /// Steps to repeat although they succeeded.
+    /// Steps to repeat even though they succeeded.
     pub redo: Vec<String>,
     /// Outputs to use in place of the steps' own.
     pub overrides: BTreeMap<String, Value>,

@@ -170,7 +170,7 @@ impl State {
         self.steps.get(key).map_or(&PENDING, |step| &step.phase)
     }
 
-    /// How often an execution was reset.
+    /// How many times an execution was reset.
     pub fn generation(&self, key: &StepKey) -> u32 {
         self.steps.get(key).map_or(0, |step| step.generation)
     }
@@ -207,7 +207,7 @@ impl State {
         self.step(key).is_some_and(|step| step.began_ms.is_some())
     }
 
-    /// Executions that child runs work on, with those runs.
+    /// Executions that child runs are working on, with those runs.
     pub fn children(&self) -> impl Iterator<Item = (&StepKey, &StepState, &str)> {
         self.open().filter_map(|(key, step)| match &step.phase {
             Phase::Child(run) => Some((key, step, run.as_str())),
@@ -516,7 +516,7 @@ impl State {
         let step = self.submitted(submission, at)?;
         let own = step.submission.as_ref().filter(|_| step.phase == Phase::Verifying);
         match own.map(|own| own.digest == submission.digest) {
-            // The same submission again: another sender waits for the verdict.
+            // This is the same submission again: another sender is waiting for the verdict.
             Some(true) => step.awaiting.extend(submission.messages.iter().cloned()),
             Some(false) => return Err("another submission is being checked".to_owned()),
             None => {

@@ -15,14 +15,14 @@ use milepost_model::serialized_enum;
 /// Who has to do what before a run can continue.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Waiting {
-    /// A person answers an approval.
+    /// A person has to answer an approval.
     Approval(Box<ApprovalRequest>),
-    /// A person decides the outcome of a request.
+    /// A person has to decide the outcome of a request.
     Unknown { key: StepKey, failure: Failure },
-    /// A person decides how to continue with a step whose submissions were all rejected; `issues`
-    /// are those of the last one.
+    /// A person has to decide how to continue with a step whose submissions were all rejected;
+    /// `issues` are those of the last one.
     Exhausted { key: StepKey, issues: Vec<SubmissionIssue> },
-    /// A person raises the budget or gives up.
+    /// A person has to raise the budget or give up.
     Budget(crate::event::BudgetKind),
     /// An agent has to work on a step.
     Agent(StepKey),
@@ -31,7 +31,7 @@ pub enum Waiting {
 }
 
 impl Waiting {
-    /// The kind of action that the run waits for.
+    /// The kind of action that the run is waiting for.
     pub fn kind(&self) -> WaitingKind {
         match self {
             Waiting::Approval(_) => WaitingKind::Approval,
@@ -45,30 +45,30 @@ impl Waiting {
 }
 
 serialized_enum! {
-    /// The kind of thing that a run waits for.
+    /// What kind of action a run is waiting for, or why it is not continuing.
     #[derive(Default)]
     WaitingKind {
-        /// A person answers an approval.
+        /// A person has to answer an approval.
         #[default]
         Approval = "approval",
-        /// The time to answer an approval has passed. No process was driving the run at that
-        /// moment, so this is not in its journal yet.
+        /// The time to answer an approval has passed. No process was driving the run at that time,
+        /// so this is not in its journal yet.
         Lapsed = "lapsed",
-        /// A person decides the outcome of a request.
+        /// A person has to decide the outcome of a request.
         Decision = "decision",
-        /// A person decides how to continue with a step whose submissions were all rejected.
+        /// A person has to decide how to continue with a step whose submissions were all rejected.
         Person = "person",
-        /// A person raises a limit.
+        /// A person has to raise a limit.
         Budget = "budget",
         /// Somebody paused the run.
         Paused = "paused",
         /// No process is driving the run.
         Adrift = "adrift",
-        /// The run is set aside because its journal is damaged.
+        /// The run is quarantined because its journal is damaged.
         Damaged = "damaged",
-        /// An agent works on a step.
+        /// An agent has to work on a step.
         Agent = "agent",
-        /// An agent supplies a variable.
+        /// An agent has to supply a variable.
         Variable = "variable",
     }
 }
@@ -131,7 +131,7 @@ pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
     all
 }
 
-/// The conditions of a guide or a loop that wait for a variable.
+/// The conditions of a guide or a loop that are waiting for a variable.
 fn blocked(flow: &Flow, state: &State) -> Vec<BlockedStep> {
     let look = RunEvaluator::of(flow, state);
     let variables = Value::Object(context(state));

@@ -36,7 +36,7 @@ pub struct RunWorld {
 /// The version of a catalog that a run is pinned to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PinnedCatalog {
-    /// The hash of the catalog's record, which holds everything needed for a request except the
+    /// The hash of the catalog's record, which contains everything needed for a request except the
     /// document.
     pub record: String,
     /// The hash of the catalog's document.

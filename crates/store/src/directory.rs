@@ -154,7 +154,7 @@ fn is_document(path: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
-/// Maps an error, recognising paths that lead out of the directory: those are rejected by the
+/// Maps an error, recognizing paths that lead out of the directory: those are rejected by the
 /// capability rather than the system, so their error has no OS error number.
 fn refuse(path: &Path, error: io::Error) -> FileError {
     match (error.kind(), error.raw_os_error()) {

@@ -17,7 +17,7 @@ use crate::{Directory, FileError, identity};
 pub(crate) struct FileTrace {
     /// `None` if not even the stamp could be read, or if there is nothing on disk to check.
     pub(crate) seen: Option<ObservedStamp>,
-    /// Distinguishes contents; `None` if the file could not be read.
+    /// Identifies the content; `None` if the file could not be read.
     pub(crate) hash: Option<u64>,
 }
 

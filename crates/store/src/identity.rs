@@ -30,7 +30,8 @@ pub(crate) fn of_bytes(bytes: &[u8], path: &Path) -> String {
 pub(crate) fn of_document(document: &Document, bytes: &[u8], path: &Path) -> String {
     match &document.id {
         Some(id) if !id.is_empty() => id.clone(),
-        // An error later in the file must not give it a different id than `peek` found.
+        // An error later in the file must not give it a different id from the one that `peek`
+        // found.
         _ if format(path) == Some(Format::Json) => {
             peek(bytes).filter(|id| !id.is_empty()).unwrap_or_else(|| of_name(path))
         }

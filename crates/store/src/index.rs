@@ -51,7 +51,7 @@ impl Validity {
     }
 }
 
-/// A directory that holds workflows, or the built-in ones.
+/// A directory that contains workflows, or the built-in workflows.
 #[derive(Debug)]
 pub(crate) struct WorkflowSource {
     pub(crate) kind: SourceKind,

@@ -12,7 +12,7 @@ use crate::file::{self, FileError, FileMode};
 use crate::settings::{self, TomlError};
 use crate::{Locations, limits};
 
-/// The kind of value a key takes.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// One of a fixed set of words, with the default.
@@ -81,7 +81,7 @@ impl ConfigFile {
         let bytes = bytes.unwrap_or_default();
         let fault = |fault| ConfigError::Fault { path: path.clone(), fault };
         let text = settings::decoded(&bytes).map_err(fault)?;
-        // Invalid TOML is reported by this parser, which knows line and column.
+        // Invalid TOML is reported by this parser, which knows the line and column.
         settings::TomlTable::read(text).map_err(fault)?;
         let document = text.parse().map_err(|_| fault(TomlError::NotText))?;
         Ok(ConfigFile { path, home: locations.home.clone(), document })
@@ -248,7 +248,7 @@ fn json(value: &Value) -> Json {
         Value::Integer(number) => (*number.value()).into(),
         Value::Boolean(flag) => (*flag.value()).into(),
         Value::Array(items) => items.iter().map(json).collect(),
-        // No key takes these types; the parser reports them with their position.
+        // No key has a value of these types; the parser reports them with their position.
         Value::Float(_) | Value::Datetime(_) | Value::InlineTable(_) => Json::Null,
     }
 }

@@ -1,4 +1,4 @@
-//! Storage of workflows, catalogs, secrets and runs: which directories there are, which one takes
+//! Storage of workflows, catalogs, secrets and runs: which directories are used, which one takes
 //! precedence, and how files are read and written. This is the only crate that writes to disk.
 
 mod builtin;

@@ -1,8 +1,8 @@
 //! The library: every workflow by id, as it is on disk at the time of the call.
 //!
-//! Nothing is trusted for a period of time: every call checks what it depends on. Nothing is read
-//! in advance: an index knows which file has which id, and a document is read and validated when it
-//! is needed, then cached.
+//! No cached result is assumed to be current: every call checks whether what it depends on has
+//! changed. Nothing is read in advance: an index knows which file has which id, and a document is
+//! read and validated when it is needed, then cached.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -206,8 +206,8 @@ impl DocumentCache {
         self.held.back().map(|held| held.found.clone())
     }
 
-    /// Caches a match and evicts the least recently used ones. The newest is always kept, whatever
-    /// its size.
+    /// Caches a match and evicts the least recently used ones. The newest is always kept,
+    /// regardless of its size.
     fn put(&mut self, file: FileId, found: LibraryMatch, bytes: usize) {
         self.held.push_back(Held { file, found, bytes });
         self.bytes += bytes;

@@ -21,9 +21,9 @@ pub const THREADS: usize = 4;
 /// Maximum number of files that are read on one thread. Starting more threads for them is not
 /// worthwhile.
 pub const FILES_ON_ONE_THREAD: usize = 64;
-/// How long a writer waits for the lock of a directory.
+/// How long a writer waits for a directory's lock.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How often a waiting writer retries the lock.
+/// How long a waiting writer sleeps between attempts to take the lock.
 pub const LOCK_EVERY: Duration = Duration::from_millis(2);
 /// How old a temporary file must be before its writer can be presumed dead: no write takes that
 /// long.
@@ -70,7 +70,7 @@ pub const REFERENCE_SHOWN_CHARS: usize = 200;
 pub const WRITES_WAITING: usize = 4_096;
 /// Maximum number of writes in one commit.
 pub const WRITES_AT_ONCE: usize = 256;
-/// Maximum duration of a synced commit for the next one to run on the calling thread, because
+/// If a synced commit takes no longer than this, the next one runs on the calling thread, because
 /// handing it to another thread would take longer.
 pub const QUICK_COMMIT: Duration = Duration::from_millis(2);
 /// Number of pages in the write-ahead log that trigger a checkpoint: 4 MiB.
@@ -92,7 +92,7 @@ pub(crate) const BOOT_ID_BYTES: usize = 64;
 pub const RESERVE_BYTES: usize = 1024 * 1024;
 /// How long a write waits for the writes of other processes.
 pub const BUSY_WAIT: Duration = Duration::from_secs(10);
-/// How often a waiting write retries.
+/// How long a waiting write sleeps between attempts.
 pub const BUSY_EVERY: Duration = Duration::from_micros(500);
 /// Number of prepared statements cached per connection.
 pub const STATEMENTS: usize = 64;
@@ -121,7 +121,7 @@ pub const RUNS_MEANT: usize = 20;
 pub const RUNS_PURGED_AT_ONCE: usize = 200;
 /// Maximum number of files next to the journal that are examined when runs are backed up or purged.
 pub(crate) const KEPT_FILES: usize = 1_000_000;
-/// Maximum size of such a file, in bytes: more than any stored response.
+/// Maximum size of a file next to the journal, in bytes: more than any stored response.
 pub(crate) const KEPT_FILE_BYTES: usize = 1024 * 1024 * 1024;
 /// How long a file that no run refers to is kept: one day, because someone may have been given its
 /// path.
@@ -168,7 +168,7 @@ pub(crate) const DOCUMENT_UNUSED: Duration = Duration::from_hours(1);
 pub const SECRET_NAME_CHARS: usize = 64;
 /// Number of random bytes in a generated token.
 pub(crate) const TOKEN_BYTES: usize = 32;
-/// Minimum number of characters in a token: what 128 bits take in base64.
+/// Minimum number of characters in a token: the length of 128 bits in base64.
 pub const TOKEN_CHARS_MIN: usize = 22;
 /// Maximum size of a token file, in bytes.
 pub(crate) const TOKEN_FILE_BYTES: usize = 4 << 10;
@@ -185,9 +185,9 @@ pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 // Processes that drive runs.
 
 /// Maximum number of attempts to lock the file that shows that a process is alive. A process that
-/// is cleaning up may hold the lock for a moment.
+/// is cleaning up may hold the lock briefly.
 pub(crate) const ALIVE_TRIES: usize = 100;
-/// Pause between these attempts.
+/// Pause between attempts to lock that file.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(2);
 /// Maximum length of a socket path in bytes, without the trailing zero: the smallest limit of any
 /// supported system.

@@ -1,4 +1,4 @@
-//! A summary of the whole library at one moment: every workflow, every invalid file and every
+//! A snapshot of the whole library: a summary of every workflow, every invalid file and every
 //! source.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use milepost_syntax::source::Format;
 use crate::index::{FileRecord, Validity, WorkflowIndex};
 use crate::{FileError, SourceKind, limits};
 
-/// The whole library at one moment, without the documents.
+/// A snapshot of the whole library, without the documents.
 #[derive(Debug)]
 pub struct Listing {
     /// Every workflow, sorted by id.

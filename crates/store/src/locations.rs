@@ -1,4 +1,4 @@
-//! The directories that hold workflows, catalogs and other data, determined from the environment
+//! The directories that contain workflows, catalogs and other data, determined from the environment
 //! and the working directory.
 
 use std::path::{Path, PathBuf};

@@ -10,8 +10,8 @@ use crate::{FileError, limits};
 
 const HELD: &str = "another process holds the lock: wait for it to finish, or stop it";
 
-/// Held by one thread of one process until it is dropped. The system releases the lock when the
-/// process ends, even if it crashes.
+/// A lock held by one thread of one process until this is dropped. The system releases the lock
+/// when the process ends, even if it crashes.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
@@ -31,7 +31,7 @@ impl Lock {
     }
 }
 
-/// Waits for a lock, for a bounded time; `late` is the error when that is over.
+/// Waits for a lock for a bounded time, and returns the error `late` once that time is up.
 pub(crate) fn wait<T>(take: impl Fn() -> io::Result<T>, late: io::Error) -> io::Result<T> {
     let until = Instant::now() + limits::LOCK_WAIT;
     loop {

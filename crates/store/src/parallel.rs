@@ -10,7 +10,7 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) 
     if items.len() <= limits::FILES_ON_ONE_THREAD {
         return items.iter().map(work).collect();
     }
-    // Determined only now, because the system has to read several files for it.
+    // Queried only when it is needed, because the system has to read several files to answer.
     let threads = thread::available_parallelism().map_or(1, usize::from).min(limits::THREADS);
     let work = &work;
     thread::scope(|scope| {

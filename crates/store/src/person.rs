@@ -74,14 +74,14 @@ fn granted_text(workflow: &str) -> String {
     format!("milepost unattended\n{workflow}")
 }
 
-/// The person of a data directory, identified by their PIN.
+/// The person whose data directory this is, identified by their PIN.
 #[derive(Debug, Clone)]
 pub struct Person {
     directory: PathBuf,
 }
 
 impl Person {
-    /// The person of a data directory. Reads nothing yet.
+    /// The person whose data directory this is. Reads nothing yet.
     pub fn of(directory: &Path) -> Person {
         Person { directory: directory.to_owned() }
     }

@@ -1,4 +1,4 @@
-//! Secret inputs of runs, encrypted with the store's key for the process that drives a run next.
+//! Secret inputs of runs, encrypted with the store's key for the next process that drives the run.
 //!
 //! There is one file per run, bound to the run and to its expiry time. The files are not part of a
 //! backup, because a backup also contains the key.

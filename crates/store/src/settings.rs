@@ -114,7 +114,7 @@ impl<'t> TomlTable<'t> {
         self.take(key).map(read).transpose()
     }
 
-    /// Takes a text out, if there is one, and parses it.
+    /// Takes an optional string and parses it.
     pub(crate) fn parsed<T>(
         &mut self,
         key: &'static str,
@@ -124,7 +124,7 @@ impl<'t> TomlTable<'t> {
         self.take_as(key, |field| field.parsed(expected, parse))
     }
 
-    /// Takes a list of texts out, empty if there is none, and parses each.
+    /// Takes an optional list of strings, empty by default, and parses each string.
     pub(crate) fn parsed_list<T>(
         &mut self,
         key: &'static str,

@@ -119,7 +119,7 @@ mod tests {
         check_settled(1_001 * MS, 1_051 * MS, true);
         // Another machine's clock may be ahead.
         check_settled(1_001 * MS, 900 * MS, false);
-        // A timestamp without a fraction comes from a file system that has only whole seconds.
+        // A timestamp without a fraction comes from a file system that stores only whole seconds.
         check_settled(1_000 * MS, 3_999 * MS, false);
         check_settled(1_000 * MS, 4_000 * MS, true);
     }

@@ -65,7 +65,7 @@ impl HttpToken {
     }
 }
 
-/// Checks that a string can be used as a token; `path` is where it comes from.
+/// Checks that a string can be used as a token; `path` is the file it came from.
 pub fn check(text: &str, path: &Path) -> Result<(), TokenError> {
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(TokenError::NoHeader { path: path.to_owned() });

@@ -16,7 +16,7 @@ pub fn user() -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "user".to_owned())
 }
 
-/// The first name that a list of users has for a numeric id.
+/// The first name listed for a numeric id in the content of `/etc/passwd`.
 #[cfg(unix)]
 fn name_in(users: &str, own: u32) -> Option<String> {
     let mut named = users.lines().filter_map(|line| {

@@ -1,5 +1,5 @@
 //! Interrupts every scenario after every write of a process, before and after the resulting
-//! actions. Each must come to the same end with the same effects, repeat nothing unrepeatable, and
+//! actions. Each must reach the same end with the same effects, repeat nothing unrepeatable, and
 //! ask about unknown outcomes.
 
 use std::collections::BTreeSet;

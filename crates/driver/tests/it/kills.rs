@@ -1,4 +1,4 @@
-//! Kills real processes at any moment, several at a time: nothing that was acknowledged is lost,
+//! Kills real processes at random times, several at once: nothing that was acknowledged is lost,
 //! and nothing unrepeatable is repeated.
 //!
 //! A process is this test binary, told by a variable to run a single test that works until it is
@@ -73,7 +73,7 @@ fn place(root: &Path) -> Place {
 fn say(what: &Value) {
     let line = format!("ack {what}\n");
     let mut output = std::io::stdout();
-    // The reader may be gone, and this process may be killed at any moment.
+    // The reader may be gone, and this process may be killed at any time.
     drop(output.write_all(line.as_bytes()).and_then(|()| output.flush()));
 }
 
@@ -103,7 +103,7 @@ fn a_process_of_its_own() {
     });
 }
 
-/// Answers what one run waits for now, and prints the acknowledgement.
+/// Answers what one run is waiting for now, and prints the acknowledgement.
 async fn answer(here: &Here<'_>, player: &mut Player, run: &RunId) {
     let snapshot = here.runs().snapshot(run).await.expect("looks");
     let Some((of, signal)) = player.asked(here, &snapshot).await else { return };
@@ -127,7 +127,7 @@ fn spawn(root: &Path) -> Child {
         .expect("starts")
 }
 
-/// Starts a process, kills it a random moment after a random number of lines, and returns what it
+/// Starts a process, kills it a random time after a random number of lines, and returns what it
 /// printed.
 fn killed(root: &Path, chance: &mut Chance) -> Vec<Value> {
     let mut child = spawn(root);

@@ -123,14 +123,14 @@ impl Life {
     /// Called after a request reached its server, before its response is seen.
     pub(crate) async fn acted(&self) {
         if self.inner.fading.load(Ordering::SeqCst) {
-            // Actions that started at the same moment take effect as well.
+            // Actions that started at the same time take effect as well.
             tokio::time::sleep(Duration::from_millis(1)).await;
             self.die();
         }
         self.lives().await;
     }
 
-    /// Delays for a moment, so that other tasks can interleave.
+    /// Delays briefly, so that other tasks can interleave.
     async fn dawdle(&self) {
         let Some(pace) = &self.inner.pace else { return };
         let choice = pace.lock().unwrap_or_else(PoisonError::into_inner).below(6);

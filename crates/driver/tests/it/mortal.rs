@@ -58,8 +58,8 @@ impl<J: Send + Sync> Mortal<J> {
     }
 }
 
-/// Waits for something that happens in real time. A runtime's clock stands still while one of its
-/// blocking tasks runs.
+/// Waits for something that happens in real time. A runtime's clock does not advance while one of
+/// its blocking tasks is running.
 async fn still<T>(work: JournalFuture<'_, T>) -> Result<T, milepost_engine::ports::JournalError> {
     let mut work = pin!(work);
     let first = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;

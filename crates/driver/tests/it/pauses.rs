@@ -89,7 +89,7 @@ fn check(backend: &dyn Fn() -> Box<dyn Backend>, after: usize, acted: bool) {
     finish(&place, &run, &told);
 }
 
-/// The number of moments to try.
+/// The number of points in time to try.
 fn moments(usual: usize) -> usize {
     let count = std::env::var("MILEPOST_PAUSES").ok().and_then(|count| count.parse().ok());
     count.unwrap_or(usual)

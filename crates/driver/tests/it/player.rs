@@ -1,5 +1,6 @@
-//! The people and agents that runs wait for: agents submit, people decide and answer truthfully
-//! about unknown outcomes. They outlive processes, and repeat messages that nobody answered.
+//! The people and agents that runs are waiting for: agents submit, people decide and answer
+//! truthfully about unknown outcomes. They outlive processes, and repeat messages that nobody
+//! answered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ pub(crate) fn willing(seen: &Seen<'_>, waiting: &Waiting) -> Option<Signal> {
     })
 }
 
-/// Does whatever brings a run to its end.
+/// Does what is needed to bring a run to its end.
 pub(crate) fn obliging(seen: &Seen<'_>, waiting: &Waiting) -> Option<Signal> {
     match waiting {
         Waiting::Exhausted { key, .. } => Some(settle(seen, key, Settlement::GiveUp)),
@@ -153,7 +154,7 @@ impl Player {
         Player { cast, said: BTreeMap::new(), heard: Vec::new() }
     }
 
-    /// Answers until the run ends, or until it waits for something that nobody will do.
+    /// Answers until the run ends, or until it is waiting for something that nobody will do.
     pub(crate) async fn play(&mut self, here: &Here<'_>, run: &RunId) -> Snapshot {
         for _ in 0..TURNS {
             let snapshot = settled(here.runs(), run).await;

@@ -115,7 +115,7 @@ fn a_run_that_is_started_twice_is_started_once() {
     });
 }
 
-/// The run when it has changed since the last look, or after the patience; the first look comes at
+/// The run once it has changed since the last call, or after the timeout; the first call returns at
 /// once.
 async fn next(
     runs: &dyn RunService,
@@ -223,7 +223,7 @@ fn what_is_told_to_one_process_reaches_the_run_that_another_drives() {
     });
 }
 
-/// Starts a run with an unrepeatable write in flight, and a run that waits.
+/// Starts a run with an unrepeatable write in flight, and a run that is waiting.
 async fn busy(here: &Here<'_>) -> [RunId; 2] {
     here.servers().on("a:create", &[ok(json!(1)).after(20_000)]);
     let slow = here.start(Start::of(run_id(1), SLOW)).await;
@@ -434,7 +434,7 @@ steps:
   - {id: b, run: api b:create, depends_on: [w]}
 ";
 
-/// A run that waits for a time is held by nobody, and continues within a second of that time.
+/// A run that is waiting for a time is held by nobody, and continues within a second of that time.
 #[test]
 fn a_run_that_sleeps_belongs_to_nobody_and_wakes_in_time() {
     everywhere(&async |here| {

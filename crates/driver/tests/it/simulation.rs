@@ -1,6 +1,6 @@
 //! Random workflows in a random world, with processes that die, exit or share the work, clocks that
-//! are changed, and people and agents who act twice, late or wrongly. The guarantees must hold
-//! whatever happens.
+//! are changed, and people and agents who act twice, late or wrongly. The guarantees must always
+//! hold.
 //!
 //! `MILEPOST_SEED=<n>` replays one seed, `MILEPOST_SEEDS=<n>` sets their number, and
 //! `MILEPOST_FIRST_SEED=<n>` sets the first one.
@@ -117,7 +117,7 @@ struct Turn<'t, 'p> {
 impl Turn<'_, '_> {
     async fn take(&mut self, turns: usize) {
         let life = Life::new(None, Some(Chance(7)));
-        // A second process may run at the same time, and may disappear at any moment.
+        // A second process may run at the same time, and may disappear at any time.
         let beside = self.chance.one_in(3).then(|| self.here.beside(&life));
         for _ in 0..turns {
             let here = self.here.clone();
@@ -190,7 +190,7 @@ impl Turn<'_, '_> {
         self.player.tell(runs, &run, signal).await;
     }
 
-    /// A possible action of somebody the run waits for.
+    /// A possible action of somebody the run is waiting for.
     async fn asked(&mut self, here: &Here<'_>, run: &RunId) -> Option<Signal> {
         let snapshot = here.runs().snapshot(run).await.expect("looks");
         let all = snapshot.waiting();

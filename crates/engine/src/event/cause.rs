@@ -105,7 +105,7 @@ impl Cause {
         Cause::Mistyped { place, expected, found: found.to_owned() }
     }
 
-    /// A step that is not due, with the one that is.
+    /// A step that is not due, with the step that is due.
     pub(crate) fn not_due(step: &str, due: Option<&StepKey>) -> Cause {
         Cause::NotDue { step: step.to_owned(), due: due.cloned() }
     }
@@ -187,7 +187,7 @@ impl Cause {
         text.into()
     }
 
-    /// The hint of a cause for which no specific operation can be suggested.
+    /// The hint for a cause for which no specific operation can be suggested.
     fn sentence(&self) -> &'static str {
         match self {
             Cause::Expression { .. } => {

@@ -115,7 +115,8 @@ fn taken(state: &State, budget: BudgetKind) -> u64 {
     handed.fold(state.spent.of(budget), u64::saturating_add)
 }
 
-/// How many executions share what is left: those that may run at once and have no share yet.
+/// The number of executions that share what is left: those that may run at the same time and have
+/// no share yet.
 fn abreast(flow: &Flow, state: &State, key: &StepKey) -> u64 {
     let list = key.list().and_then(|(list, _)| {
         let each = flow.of_key(key)?.for_each.as_ref()?;
@@ -127,8 +128,8 @@ fn abreast(flow: &Flow, state: &State, key: &StepKey) -> u64 {
     (steps_abreast(flow, state, key) * list.unwrap_or(1)) as u64
 }
 
-/// How many top-level steps may run at once with this one, itself included: those that are not
-/// related to it by dependencies, have not ended, and have no share yet.
+/// The number of top-level steps, including this one, that may run at the same time: those that are
+/// not related to it by dependencies, have not ended, and have no share yet.
 fn steps_abreast(flow: &Flow, state: &State, key: &StepKey) -> usize {
     let most = flow.workflow().concurrency as usize;
     let Some(own) = flow.index(key.top()).filter(|_| most > 1) else { return 1 };

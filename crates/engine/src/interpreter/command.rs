@@ -93,7 +93,7 @@ impl PlannedCall {
         }
     }
 
-    /// The call as a person is shown it, with a digest of all of it; `None` if it cannot be
+    /// The call as shown to a person, with a digest of the whole call; `None` if it cannot be
     /// prepared.
     pub(crate) fn shown(&self, head: &RunCreated, world: &dyn WorldView) -> Option<ShownCall> {
         let nonce = head.nonce.as_str();

@@ -91,8 +91,8 @@ fn grown(retry: Option<&Retry>, tried: &Attempt) -> u64 {
     if retry.and_then(|retry| retry.jitter) == Some(false) || fixed {
         return pause;
     }
-    // Adds up to a quarter, so that runs that failed together do not retry together. Because of the
-    // key, delays differ between runs but are reproducible for each run.
+    // Adds up to a quarter of the delay, so that runs that failed together do not retry together.
+    // Because of the key, delays differ between runs but are reproducible for each run.
     let digest = Sha256::digest(format!("{}/{}", tried.idempotency_key, tried.attempt));
     let share = u64::from(u16::from_be_bytes([digest[0], digest[1]]));
     pause + pause / 4 * share / u64::from(u16::MAX)

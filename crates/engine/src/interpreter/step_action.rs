@@ -188,7 +188,8 @@ impl<'s> RunEvaluator<'s> {
         below.into_iter().flatten().map(|index| &self.flow.nodes()[index])
     }
 
-    /// The calls of a step, one or one per item of its list; `None` if they are not known yet.
+    /// The calls of a step: a single call, or one per item of its list; `None` if they are not
+    /// known yet.
     fn deeds_of(&self, node: &FlowNode) -> Option<Vec<PlannedCall>> {
         let step = self.flow.of_key(&node.key)?;
         let Action::Run(run) = &step.action else { return None };
@@ -421,7 +422,7 @@ fn answered(one: &Execution<'_, '_>, state: &StepState) -> NextCommand {
 /// When polling has to stop.
 pub(crate) fn polls_until(repeat: &Repeat, began: u64) -> Option<u64> {
     let total = repeat.timeout.as_ref().map(millis);
-    // If the author sets no bound, polling has a default one.
+    // If the author sets no limit, a default timeout applies.
     let total = total.or(repeat.max_attempts.is_none().then_some(limits::POLL_TOTAL_MS));
     total.map(|total| began.saturating_add(total))
 }

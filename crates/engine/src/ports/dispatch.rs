@@ -13,9 +13,9 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Notifies drivers that a run is due.
 ///
-/// "Due now" means that there is a message in the inbox of a run that another process drives. "Due
-/// at a time" means [`RunSummary::wake_ms`](super::RunSummary), which is written together with the
-/// events that set the timer, so that the two always agree;
+/// "Due now" means that a message has arrived in the inbox of a run that another process is
+/// driving. "Due at a time" means [`RunSummary::wake_ms`](super::RunSummary), which is written
+/// together with the events that set the timer, so that the two always agree;
 /// [`Journal::orphaned`](super::Journal::orphaned) finds the runs whose time has come. A wake-up
 /// carries no data and only prompts a look at the journal: it may be lost, duplicated or forged.
 pub trait Dispatch: Send + Sync + fmt::Debug {

@@ -23,7 +23,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// Writes events of a run.
     fn append(&self, what: Append) -> JournalFuture<'_, ()>;
 
-    /// Writes the outcomes of requests although the disk is full, using space reserved for this;
+    /// Writes the outcomes of requests even though the disk is full, using space reserved for this;
     /// after that, everything new is refused until there is space again.
     fn append_from_reserve(&self, what: Append) -> JournalFuture<'_, ()> {
         self.append(what)
@@ -46,7 +46,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn announce<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration>;
 
     /// Reports that a holder is still alive. Once this is acknowledged, nobody takes over the
-    /// holder's runs for the returned duration, counted from the moment the call was *sent*.
+    /// holder's runs for the returned duration, counted from when the call was *sent*.
     fn beat<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration>;
 
     /// Releases all leases of a holder except those of these runs. If the reply to
@@ -75,7 +75,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn answer<'a>(&'a self, id: &'a MessageId) -> JournalFuture<'a, Option<Reply>>;
 
     /// Runs that are due or have messages but no live driver, in the order in which they were
-    /// started, beginning after `after`.
+    /// started, continuing after `after`.
     fn orphaned<'a>(
         &'a self,
         after: Option<&'a RunId>,
@@ -83,15 +83,15 @@ pub trait Journal: Send + Sync + fmt::Debug {
         takeover: Takeover,
     ) -> JournalFuture<'a, Vec<RunId>>;
 
-    /// Runs that only wait for a time although their last event is in the future, because the clock
-    /// was set back. The rest of their waiting time is measured on the clock of the process that
-    /// wakes them.
+    /// Runs that are only waiting for a time and whose last event is dated in the future, because
+    /// the clock was set back. The rest of their waiting time is measured on the clock of the
+    /// process that wakes them.
     fn dated_ahead(&self, limit: usize) -> JournalFuture<'_, Vec<RunId>>;
 
     /// When the next run becomes due, among those that are not due yet.
     fn next_wake(&self) -> JournalFuture<'_, Option<u64>>;
 
-    /// Whether a live holder drives a run, or will wake it if it only waits for a time.
+    /// Whether a live holder is driving a run, or will wake it if it is only waiting for a time.
     fn is_driven<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, bool>;
 
     /// A run's record in the index.
@@ -138,7 +138,7 @@ serialized_enum! {
         Pending = "pending",
         /// There is something to do now.
         Running = "running",
-        /// It waits for an agent, a person or a time.
+        /// It is waiting for an agent, a person or a time.
         Waiting = "waiting",
         /// It ended successfully.
         Succeeded = "succeeded",
@@ -172,7 +172,7 @@ serialized_enum! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
     pub status: RunStatus,
-    /// What the run waits for.
+    /// What the run is waiting for.
     pub waiting: Option<String>,
     /// When the run is due again, even if nothing else happens.
     pub wake_ms: Option<u64>,
@@ -181,7 +181,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Whether the run only waits for a time.
+    /// Whether the run is only waiting for a time.
     pub fn is_asleep(&self) -> bool {
         self.status == RunStatus::Waiting && self.waiting.is_none() && self.wake_ms.is_some()
     }
@@ -231,7 +231,7 @@ pub enum Takeover {
 pub struct Lease {
     pub run: RunId,
     pub holder: HolderId,
-    /// How often the lease has changed hands.
+    /// How many times the lease has changed hands.
     pub epoch: u64,
 }
 
@@ -385,17 +385,17 @@ pub struct RunPage {
     pub runs: Vec<RunRecord>,
     /// How many records cannot be read at all.
     pub unreadable: usize,
-    /// Where the next page begins; `None` if this is the last page.
+    /// Where the next page starts; `None` if this is the last page.
     pub next: Option<Cursor>,
 }
 
-/// How many runs there are of each kind.
+/// The number of runs of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunCounts {
     /// Runs by status; statuses without any runs are omitted.
     pub runs: Vec<(String, u64)>,
-    /// Waiting runs by the first word of what they wait for; the word is empty if they wait for a
-    /// time.
+    /// Waiting runs by the first word of what they are waiting for; the word is empty if they are
+    /// waiting for a time.
     pub waiting: Vec<(String, u64)>,
     /// The number of unanswered messages.
     pub inbox: u64,
@@ -406,7 +406,7 @@ pub struct RunCounts {
 pub enum JournalError {
     #[error("there is no run `{run}`")]
     NotFound { run: RunId },
-    /// Another process drives the run now: stop driving it.
+    /// Another process is driving the run now: stop driving it.
     #[error("another process is now driving run `{run}`")]
     Fenced { run: RunId },
     /// Someone else has appended events: read them and decide again.

@@ -17,7 +17,7 @@ use crate::{Failure, Flow};
 
 /// Gives runs access to catalogs, inputs and built-in commands.
 pub trait RequestSender: WorldView + Send + Sync + fmt::Debug {
-    /// Sends a request once. Nothing is sent unless its digest is the recorded one.
+    /// Sends a request once. Nothing is sent unless its digest matches the recorded one.
     fn send(&self, sending: OutgoingRequest) -> BoxFuture<'_, AttemptOutcome>;
 
     /// Prepares a child run to be recorded.
@@ -67,7 +67,7 @@ pub struct RunContext {
     /// The secret inputs whose value came from their default.
     pub defaulted: Vec<String>,
     pub flow: Flow,
-    /// Whether mocks answer and nothing is sent.
+    /// Whether requests are answered by mocks instead of being sent.
     pub mock: bool,
 }
 
@@ -88,8 +88,8 @@ pub struct OutgoingRequest {
 }
 
 /// Whether a request may still be started. This is checked immediately before the first byte is
-/// sent: a process can be suspended anywhere before that, and another one may have taken over the
-/// run when it wakes.
+/// sent: a process can be suspended anywhere before that, and by the time it resumes, another one
+/// may have taken over the run.
 #[derive(Clone)]
 pub struct SendPermit {
     holds: Arc<dyn Fn() -> bool + Send + Sync>,

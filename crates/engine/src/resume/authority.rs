@@ -84,8 +84,8 @@ fn is_exhausted(flow: &Flow, key: &StepKey, step: &StepState) -> bool {
     step.refused > 0 && step.phase != Phase::Succeeded && step.tries_left(prompt.max_attempts) == 0
 }
 
-/// Whether a person was asked something that the new source no longer asks, or no longer asks
-/// before the requests that it was about.
+/// Whether the new source drops a question that a person was asked, or no longer asks it before
+/// sending the requests it was about.
 fn loses(flow: &Flow, state: &State, key: &StepKey, step: &StepState) -> bool {
     let Some(request) = step.request.as_deref() else { return false };
     let asks = flow.of_key(key).is_some_and(|step| match &step.action {

@@ -184,7 +184,8 @@ pub(crate) struct Outlook<'o> {
     fates: Vec<StepFate>,
     /// The steps as expressions will see them: what is kept, and the expected status of the others.
     steps: Value,
-    /// Whether an agent will have worked by then, in which case variables may have any value.
+    /// Whether an agent will have worked on a step by then, in which case variables may have any
+    /// value.
     varies: bool,
 }
 
@@ -288,7 +289,7 @@ impl<'o> Outlook<'o> {
         sight
     }
 
-    /// A step whose output an expression reads although there may be none.
+    /// A step whose output an expression reads even though there may be none.
     fn doubts<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
         expr.references().iter().find_map(|reference| {
             let name = field(reference, 0).filter(|_| reference.root == "steps")?;
@@ -298,7 +299,7 @@ impl<'o> Outlook<'o> {
         })
     }
 
-    /// Whether a guide has started a step after this loop, which has no execution of its own.
+    /// Whether a guide has started a step after this loop; the loop has no execution of its own.
     fn is_walked_past(&self, index: usize) -> bool {
         let nodes = self.flow.nodes();
         let step = self.flow.of_key(&nodes[index].key);
@@ -573,7 +574,7 @@ impl<'o> Outlook<'o> {
         inner.fold(Forecast::NONE, Forecast::plus)
     }
 
-    /// How often an approval that is kept has to be given again.
+    /// How many times an approval that is kept has to be given again.
     fn voids(&self, index: usize) -> ForecastRange {
         if !is_given(self.flow, self.state, index) {
             return ForecastRange::NONE;
@@ -688,7 +689,7 @@ enum Stop {
     Yes,
 }
 
-/// How a step that others wait for will end.
+/// How a step that others are waiting for will end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Succeeded,

@@ -1,4 +1,4 @@
-//! When a run cannot be resumed, and the messages for it.
+//! Checks whether a run can be resumed, and builds the error if it cannot.
 
 use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::Code;
@@ -76,7 +76,7 @@ pub(crate) fn of_wish(
     }
 }
 
-/// Checks that there is anything left to do.
+/// Checks that something is left to do.
 pub(crate) fn of_choice(
     flow: &Flow,
     state: &State,

@@ -1,4 +1,4 @@
-//! Whether a step means the same in two sources, regardless of its position.
+//! Whether a step has the same meaning in two sources, regardless of its position.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{ResolvedRequest, refusal};
 use crate::state::State;
 use crate::{Failure, Flow};
 
-/// Whether two steps do the same. Positions, titles and retry settings are ignored.
+/// Whether two steps do the same thing. Positions, titles and retry settings are ignored.
 fn do_the_same(was: &Step, now: &Step) -> bool {
     let runs_alike = was.when == now.when && was.needs == now.needs && was.for_each == now.for_each;
     runs_alike
@@ -36,7 +36,7 @@ pub(crate) fn same_list(was: &Step, now: &Step) -> bool {
     }
 }
 
-/// Checks that every step that would be kept still exists and does the same.
+/// Checks that every step that would be kept still exists and does the same thing.
 pub(crate) fn keeps(
     old: &Flow,
     new: &Flow,

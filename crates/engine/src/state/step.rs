@@ -27,7 +27,7 @@ pub enum Phase {
     Backoff(u64),
     /// It is polled again at this time.
     Between(u64),
-    /// It waits until this time.
+    /// It is waiting until this time.
     Sleeping(u64),
     /// An answer has arrived and is to be evaluated.
     Answered,
@@ -49,7 +49,7 @@ pub enum Phase {
     Decided(bool),
     /// The requests that a person approved have changed.
     Voided,
-    /// A child run works on it.
+    /// A child run is working on it.
     Child(String),
     Succeeded,
     Failed,
@@ -128,7 +128,7 @@ serialized_enum! {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepState {
     pub phase: Phase,
-    /// How often it was reset.
+    /// How many times it was reset.
     pub generation: u32,
     /// The number of attempts, not counting interrupted ones.
     pub attempts: u32,
@@ -154,7 +154,7 @@ pub struct StepState {
     pub failure: Option<Failure>,
     /// The items that the step runs over.
     pub items: Option<Arc<Vec<Value>>>,
-    /// The number of items at the start of the list that have all ended.
+    /// The number of leading items of the list that have all ended.
     pub items_over: usize,
     /// The index of an item that failed.
     pub item_failed: Option<usize>,
@@ -167,7 +167,7 @@ pub struct StepState {
     pub offered: u32,
     /// The submission that is being checked or was accepted.
     pub submission: Option<Submission>,
-    /// Messages whose senders wait for the verdict on the submission.
+    /// Messages whose senders are waiting for the verdict on the submission.
     pub awaiting: Vec<String>,
     /// The timestamp shown in the last question to a person: the time of the preceding event.
     pub asked_ms: Option<u64>,
@@ -177,7 +177,7 @@ pub struct StepState {
     pub verdict: Option<Box<ApprovalDecision>>,
     /// A person's comment when they sent the step back.
     pub feedback: Option<String>,
-    /// How often it sent the run back.
+    /// How many times it sent the run back.
     pub sent_back: u32,
     /// The writes that took effect or may have done so, including those before a reset.
     pub wrote: Option<WriteRecord>,
@@ -311,7 +311,7 @@ impl StepState {
 pub(super) const ITEMS: &str = "items";
 
 impl State {
-    /// The failure that summarizes the failed items of a list that succeeded nevertheless, with a
+    /// The failure that summarizes the failed items of a list that succeeded despite them, with a
     /// problem at the index of each failed item.
     pub(super) fn failed_items(&self, key: &StepKey) -> Option<Failure> {
         let list = self.steps.get(key)?;

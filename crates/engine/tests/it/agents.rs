@@ -174,7 +174,7 @@ fn a_claim_is_checked_against_the_world() {
     rig.on("a::verify@1", &[ok(json!({"state": "green"}))]);
     rig.start();
     let first = rig.submit("a", json!("done"));
-    // The world has changed, so the same text is a new claim.
+    // The world has changed, so the same output is a new claim.
     let second = rig.submit("a", json!("done"));
     let told = [rendering::reply(&first), rendering::reply(&second)].join("\n");
     expect![[r#"

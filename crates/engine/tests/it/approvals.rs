@@ -202,7 +202,7 @@ fn a_no_goes_back_with_its_reason_as_often_as_it_may() {
     rig.decide("ok", false);
     let briefs = view::briefs(&rig.flow, rig.state());
     assert_eq!(briefs[0].feedback.as_deref(), Some("not like this"));
-    // Submitting the same text again is a new attempt.
+    // Submitting the same output again is a new attempt.
     assert_eq!(rendering::reply(&rig.submit("draft", json!("text"))), "accepted draft");
     rig.submit("shorten", json!("tx"));
     rig.decide("ok", false);
@@ -432,7 +432,7 @@ fn the_configuration_says_yes_where_nobody_is_there() {
     }
 }
 
-/// Open questions of a failed run are withdrawn: the run ends, and nobody waits for an answer.
+/// Open questions of a failed run are withdrawn: the run ends, and nobody is waiting for an answer.
 #[test]
 fn a_run_that_failed_asks_for_nothing_more() {
     let mut rig = Rig::new(

@@ -1,5 +1,5 @@
 //! Interrupts every scenario after every entry, before and after the resulting effects. Each must
-//! come to the same end with the same effects on the world.
+//! reach the same end with the same effects on the world.
 
 use std::collections::{BTreeMap, BTreeSet};
 

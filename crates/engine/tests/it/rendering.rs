@@ -15,7 +15,7 @@ pub(crate) fn journal(rig: &Rig) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The state of the run, and what it waits for.
+/// The state of the run, and what it is waiting for.
 pub(crate) fn stands(rig: &Rig) -> String {
     let state = rig.state();
     match &state.end {

@@ -853,7 +853,7 @@ steps:
     );
 }
 
-/// Polling respects its time limit, however often a poll is retried.
+/// Polling respects its time limit, no matter how many times a poll is retried.
 #[test]
 fn polling_is_over_in_time_though_it_is_tried_again() {
     let mut rig = Rig::new(

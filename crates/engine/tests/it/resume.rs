@@ -598,7 +598,7 @@ fn a_spent_budget_is_raised_by_a_person() {
     );
 }
 
-/// Compares the plan for a newer text, and carries it out.
+/// Compares the plan for a newer source, and carries it out.
 fn check_latest(mut story: Story, text: &str, change: Option<&str>, expected: &Expect) {
     let new = flow(text);
     let request = match change {

@@ -1,4 +1,4 @@
-//! Whatever the workflow, and wherever it failed, the cost of a resumption matches its forecast.
+//! For every workflow, and wherever it failed, the cost of a resumption matches its forecast.
 
 use std::fmt::Write;
 
@@ -74,7 +74,7 @@ fn condition(kind: usize, before: Option<usize>) -> String {
     }
 }
 
-/// The text of a workflow.
+/// The source of a workflow.
 fn text(sketches: &[Sketch], concurrency: usize) -> String {
     let mut text = format!("workflow: x\nconcurrency: {concurrency}\n");
     text.push_str("inputs: {ids: {type: array}, loud: {type: boolean}}\nsteps:\n");
@@ -181,7 +181,7 @@ proptest! {
         prop_assert!(ended, "{text}\n{shown}\n{:?}", story.state().end);
     }
 
-    /// Where nothing is left to chance, the forecast is a single number, and it equals the cost.
+    /// If nothing is left to chance, the forecast is a single number, and it equals the cost.
     #[test]
     fn the_ledger_is_exactly_as_forecast(
         sketches in prop::collection::vec(plain(), 1..9),

@@ -27,7 +27,7 @@ use serde_json::{Map, Value, json};
 
 /// The start time of every run.
 pub(crate) const START_MS: u64 = 1_800_000_000_000;
-/// How many inputs a run may take before it counts as looping.
+/// How many inputs a run may need before it counts as looping.
 const TURNS: usize = 20_000;
 
 /// A server's reaction to a request.

@@ -1,5 +1,5 @@
 //! Random workflows in a random world, with processes that die, clocks that jump, and people and
-//! agents who act twice, late or wrongly. The guarantees must hold whatever happens.
+//! agents who act twice, late or wrongly. The guarantees must always hold.
 //!
 //! `MILEPOST_SEED=<n>` replays one seed, and `MILEPOST_SEEDS=<n>` sets their number.
 
@@ -231,7 +231,7 @@ impl Simulation {
         self.heard = self.rig.answers.len();
     }
 
-    /// A possible action of somebody the run waits for.
+    /// A possible action of somebody the run is waiting for.
     fn asked(&mut self) -> Option<Signal> {
         let waiting = self.rig.waiting();
         if waiting.is_empty() {
@@ -293,7 +293,8 @@ impl Simulation {
         panic!("the run does not end:\n{}", rendering::journal(&self.rig));
     }
 
-    /// A run in which nothing happens by itself has ended, or waits for somebody in particular.
+    /// A run in which nothing happens by itself has ended, or is waiting for somebody in
+    /// particular.
     fn check_quiet(&self) {
         let (flow, state) = (&self.rig.flow, self.rig.state());
         assert_eq!(next(flow, state), None, "something is left to be done");
@@ -426,7 +427,7 @@ impl Simulation {
     }
 }
 
-/// Does whatever brings a run forward.
+/// Does what is needed to bring a run forward.
 fn obliging(rig: &Rig, waiting: &Waiting) -> Option<Signal> {
     let by = person("ada");
     Some(match waiting {

@@ -61,7 +61,7 @@ impl DerivedCache {
         Some(bytes)
     }
 
-    /// Whether a file exists but does not hold valid data.
+    /// Whether a file exists but does not contain valid data.
     pub fn is_damaged(&self, key: &DerivedKey) -> bool {
         let there = std::fs::symlink_metadata(self.path_of(key)).is_ok();
         there && self.read(key).is_none()

@@ -53,7 +53,7 @@ struct Known {
 
 type Outcome = Result<Arc<CatalogRecord>, Arc<UnreadableRecord>>;
 
-/// Every catalog at one moment.
+/// A snapshot of every catalog.
 #[derive(Debug, Default)]
 pub struct CatalogListing {
     /// Every record, sorted by id.
@@ -71,7 +71,7 @@ pub struct StoredDocument {
     pub sha256: Digest,
     /// Whether it was changed after the import.
     pub edited: bool,
-    /// Recognises the document later, as long as it is untouched. `None` if it was written too
+    /// Identifies the document later, as long as it is untouched. `None` if it was written too
     /// recently to tell.
     pub mark: Option<DocumentMark>,
 }
@@ -109,7 +109,7 @@ impl Catalogs {
         self.path.join(files::document(id, format))
     }
 
-    /// Every catalog, and every file that should be one.
+    /// Every catalog, and every record file that is not valid.
     pub fn list(&self) -> Result<CatalogListing, FileError> {
         let mut listing = CatalogListing::default();
         let Some(directory) = Directory::open(&self.path)? else { return Ok(listing) };
@@ -121,7 +121,7 @@ impl Catalogs {
             match self.look(&directory, name) {
                 Some(Ok(record)) => listing.records.push(record),
                 Some(Err(unreadable)) => listing.unreadable.push(unreadable),
-                // Removed in the meantime.
+                // The file was removed in the meantime.
                 None => {}
             }
         }
@@ -159,7 +159,7 @@ impl Catalogs {
             Ok(_) | Err(FileError::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        // The document was edited, or a writer stopped or is working between document and record.
+        // The document was edited, or a writer has written the document but not yet its record.
         // Holding the lock rules out an active writer.
         let lock = self.lock_if_writable()?;
         if lock.is_some() {
@@ -261,8 +261,8 @@ impl Catalogs {
         }
     }
 
-    /// The cached outcome for a file if it is unchanged. Fast, because every step of a run calls
-    /// it.
+    /// The cached outcome for a file if it is unchanged. This must be fast, because every step of a
+    /// run calls it.
     fn untouched(&self, name: &str) -> Option<Outcome> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get(name)?;
@@ -303,11 +303,12 @@ impl Catalogs {
     }
 }
 
-/// Recognises a document without reading it: its settled stamp.
+/// The settled stamp of a document, used to detect changes without reading the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentMark(FileStamp);
 
-/// An open document, to read parts of it: it was read in full earlier and has not changed since.
+/// An open document, for reading parts of it. It was read in full earlier and has not changed
+/// since.
 #[derive(Debug)]
 pub struct DocumentReader {
     file: File,

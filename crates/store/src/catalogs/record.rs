@@ -200,7 +200,7 @@ pub enum Idempotency {
     /// Not configured.
     #[default]
     Unsaid,
-    /// Sent under this name.
+    /// The header is sent under this name.
     Header(String),
     /// Never sent.
     Off,

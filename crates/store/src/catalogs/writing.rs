@@ -31,8 +31,8 @@ pub struct RemovedCatalog {
 }
 
 impl Catalogs {
-    /// Writes a catalog: first its document, then its record, in which the document's hash is set
-    /// here. An interruption leaves either the old catalog or the new one.
+    /// Writes a catalog: first its document, then its record, which gets the document's hash. An
+    /// interruption leaves either the old catalog or the new one.
     pub fn save(
         &self,
         mut record: CatalogRecord,
@@ -172,7 +172,7 @@ impl Catalogs {
         file::write_atomic(&self.path.join(name), bytes, true)
     }
 
-    /// Completes the write of this process or of one that died: a document that waits for its
+    /// Completes the write of this process or of one that died: a document that is waiting for its
     /// record is moved into place if the record was written, and removed if it was not. The caller
     /// holds the lock.
     pub(super) fn settle(&self, id: &CatalogId) -> Result<(), FileError> {

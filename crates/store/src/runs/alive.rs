@@ -1,7 +1,7 @@
 //! Liveness of holders, determined by their locks.
 //!
 //! Each holder keeps a lock on its own file. The system releases the lock when the process ends,
-//! even if it crashes. If the lock is free, nobody drives the holder's runs any more; if it is
+//! even if it crashes. If the lock is free, nobody is driving the holder's runs any more; if it is
 //! held, the process is alive, even if it is suspended. A holder without a file counts as alive as
 //! long as its heartbeat continues.
 
@@ -19,8 +19,9 @@ fn path(directory: &Path, holder: &HolderId) -> PathBuf {
     directory.join("wake").join(format!("{holder}.alive"))
 }
 
-/// Held as long as the holder is alive. The file is left behind if the holder did not withdraw:
-/// being unlocked, it shows that the process is gone, and the next process removes it.
+/// A lock that is held as long as the holder is alive. The file is left behind if the holder did
+/// not withdraw: being unlocked, it shows that the process is gone, and the next process removes
+/// it.
 #[derive(Debug)]
 pub struct LivenessLock {
     _file: File,
@@ -34,7 +35,7 @@ impl LivenessLock {
         let fail = |error| FileError::of(&path, error);
         let options = file::owned();
         // Another process that is cleaning up may have found the file before it was locked. The
-        // file is then locked for a moment, or removed.
+        // file is then locked briefly, or removed.
         for _ in 0..limits::ALIVE_TRIES {
             let file = options.open(&path).map_err(fail)?;
             match file.try_lock() {

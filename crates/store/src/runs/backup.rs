@@ -21,7 +21,7 @@ use crate::lock::Lock;
 const STAGING: &str = ".restoring";
 
 /// Writes a backup to a new directory. The key is written last, so that a backup without a key is
-/// recognisably incomplete.
+/// recognizably incomplete.
 pub(super) fn backup(runs: &RunsReader, to: &Path) -> Result<(), RunsError> {
     // Fails if the directory exists.
     make_folder(to)?;

@@ -22,7 +22,7 @@ pub struct Examination {
     /// Runs whose last events or messages are missing, with the sequence number of the last event
     /// that was known to exist. Such a run may be missing entirely.
     pub behind: Vec<(RunId, u64)>,
-    /// Runs that still had work to do when the process that drove them ended.
+    /// Runs that still had work to do when the process that was driving them ended.
     pub left: Vec<RunId>,
     /// The time of the latest start or event of any run.
     pub newest_ms: Option<u64>,

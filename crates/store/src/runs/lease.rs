@@ -1,4 +1,4 @@
-//! Leases: a run is driven by one process at a time, and by another one once that process is gone.
+//! Leases: only one process at a time drives a run, and another one may take over once it is gone.
 //!
 //! Whether a holder is alive depends on its lock and its heartbeat; see `observer`. The epoch of a
 //! lease increases whenever the lease changes hands, and every write names its epoch, so that the
@@ -40,8 +40,8 @@ pub(super) fn first(db: Db<'_>, row: &RunRow, holder: HolderId) -> Result<Lease,
     Ok(Lease { run: row.record.id.clone(), holder, epoch: 1 })
 }
 
-/// Takes the lease of a run, unless another live holder has it. `is_alive` is given a holder and
-/// its heartbeat.
+/// Takes the lease of a run, unless another live holder has it. `is_alive` is called with a holder
+/// and its heartbeat.
 pub(super) fn take(
     db: Db<'_>,
     run: &RunId,
@@ -142,7 +142,7 @@ pub(super) fn adrift(
     db.all(ADRIFT, values, run::id_of)
 }
 
-/// Runs that only wait for a time and whose last event lies in the future.
+/// Runs that are only waiting for a time and whose last event is dated in the future.
 pub(super) fn dated_ahead(db: Db<'_>, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
     let sql = "SELECT id FROM runs WHERE wake_ms > ?1 AND updated_ms > ?1 \
                AND status = 'waiting' AND waiting IS NULL AND quarantined = 0 LIMIT ?2";
@@ -156,7 +156,7 @@ pub(super) fn next_wake(db: Db<'_>, now_ms: u64) -> Result<Option<u64>, RunsErro
     Ok(db.first(sql, [now_ms], |row| row.get::<_, Option<u64>>(0))?.flatten())
 }
 
-/// Whether a run only waits for a time that has not come yet.
+/// Whether a run is only waiting for a time that is still in the future.
 pub(super) fn is_asleep(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
     let sql = "SELECT 1 FROM runs WHERE id = ?1 AND status = 'waiting' AND waiting IS NULL \
                AND wake_ms > ?2";

@@ -220,7 +220,7 @@ impl Runs {
         self.submit(CommitMode::Durable, write, done);
     }
 
-    /// Adds a message to the inbox of a run. The caller has to wake the process that drives the
+    /// Adds a message to the inbox of a run. The caller has to wake the process that is driving the
     /// run.
     pub fn send(&self, message: InboxRow, done: impl WriteDone<Sent>) {
         if let Err(error) = inbox::check_size(&message.data) {

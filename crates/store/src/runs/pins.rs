@@ -10,8 +10,8 @@ use rusqlite::params;
 
 use super::{Db, RunsError, schema};
 
-/// Additional tables. They do not change the existing ones, so that programs that do not know them
-/// keep working.
+/// Additional tables. They do not change the existing ones, so earlier versions of the program keep
+/// working.
 pub(super) const TABLES: &str = include_str!("pins.sql");
 
 /// What a run refers to from now on.

@@ -90,8 +90,8 @@ impl RunsReader {
         })
     }
 
-    /// Whether a live process drives a run. This is a single check: a holder without a lock counts
-    /// as alive until its heartbeat expires.
+    /// Whether a live process is driving a run. This is a single check: a holder without a lock
+    /// counts as alive until its heartbeat expires.
     pub fn is_driven(&self, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
         let lives =
             |holder: &HolderId, mark: Option<u64>| match alive::sign(&self.inner.directory, holder)
@@ -111,7 +111,7 @@ impl RunsReader {
         Ok(known.iter().any(|(holder, mark)| lives(holder, *mark)))
     }
 
-    /// Runs that only wait for a time and whose last event lies in the future.
+    /// Runs that are only waiting for a time and whose last event is dated in the future.
     pub fn dated_ahead(&self, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| lease::dated_ahead(db, now_ms, limit))
     }

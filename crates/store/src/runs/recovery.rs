@@ -1,10 +1,10 @@
 //! Evaluates how the last use of the runs ended, before they are used again.
 //!
 //! The first process to open the runs reads the notes of dead processes before `SQLite` recovers
-//! the log, and compares them with what is there afterwards. The log itself is not used as
-//! evidence: valid frames after an invalid one may belong to a commit that a killed process never
-//! finished and others overwrote. A run that had progressed further is quarantined: what it
-//! received and did since then is unknown, and repeating its requests could be wrong.
+//! the log, and compares them with the database afterwards. The log itself is not used as evidence:
+//! valid frames after an invalid one may belong to a commit that a killed process never finished
+//! and others overwrote. A run that had progressed further is quarantined: what it received and did
+//! since then is unknown, and repeating its requests could be wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -18,7 +18,7 @@ const FILE: &str = "runs.use";
 const OPEN: &[u8] = b"open\n";
 const DONE: &[u8] = b"done\n";
 
-/// Held while the runs are open.
+/// The marked file, locked while this process has the runs open.
 #[derive(Debug)]
 pub(super) struct UsageMark {
     file: File,
@@ -28,7 +28,7 @@ pub(super) struct UsageMark {
 /// How the last use ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LastShutdown {
-    /// It continues in another process.
+    /// The runs are still in use by another process.
     GoesOn,
     InOrder,
     Crashed,
@@ -52,8 +52,8 @@ impl UsageMark {
     /// Lets other processes in, and marks the file.
     pub(super) fn share(&mut self) -> Result<(), FileError> {
         let fail = |error| FileError::of(Path::new(FILE), error);
-        // A process holds the exclusive lock only for a moment, but it may be suspended while
-        // holding it.
+        // A process holds the exclusive lock only briefly, but it may be suspended while holding
+        // it.
         let late = io::ErrorKind::TimedOut.into();
         let share = || lock::wait(|| Ok(self.file.try_lock_shared()?), late);
         self.file.unlock().and_then(|()| share()).map_err(fail)?;

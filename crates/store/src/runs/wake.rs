@@ -83,8 +83,8 @@ mod sockets {
         }
     }
 
-    /// Wakes every process that listens, and returns how many there are. Removes the sockets of
-    /// dead processes.
+    /// Wakes every process that is listening, and returns how many there are. Removes the sockets
+    /// of dead processes.
     pub(crate) fn wake_all(directory: &Path) -> Result<usize, FileError> {
         let folder = folder(directory);
         let fail = |error| FileError::of(&folder, error);

@@ -31,7 +31,8 @@ pub(super) enum CommitMode {
     /// Acknowledged once it is on disk.
     Durable,
     /// Acknowledged once other processes can see it. A batch of only such jobs is not synced: it
-    /// survives the end of the process, and a power failure only after the next durable commit.
+    /// survives the end of the process, but survives a power failure only after the next durable
+    /// commit.
     Relaxed,
     /// Runs outside a transaction, and not together with other jobs.
     Alone,
@@ -42,7 +43,7 @@ enum JobEnd {
     Done,
     /// Its changes are rolled back; if it found a damaged run, that run is quarantined.
     Refused(Option<RunId>),
-    /// The storage failed, and the whole batch with it.
+    /// The storage failed, so the whole batch fails.
     Broken(JournalError),
 }
 

@@ -1,4 +1,4 @@
-//! A secret with the origin it is bound to, and the serialisation of all secrets before encryption.
+//! A secret with the origin it is bound to, and the serialization of all secrets before encryption.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl StoredSecret {
         }
     }
 
-    /// Serialises one secret.
+    /// Serializes one secret.
     #[cfg(feature = "keyring")]
     pub(super) fn text(&self) -> String {
         serde_json::to_string(self).expect("texts are JSON")
@@ -82,7 +82,7 @@ fn same_origin(own: &str, asked: &Origin) -> bool {
     Url::parse(own).is_ok_and(|own| own.origin() == *asked)
 }
 
-/// Serialises all secrets.
+/// Serializes all secrets.
 pub(super) fn render(entries: &SecretEntries) -> Vec<u8> {
     serde_json::to_vec(&All { version: VERSION, secrets: entries }).expect("texts are JSON")
 }

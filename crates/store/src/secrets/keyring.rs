@@ -36,8 +36,8 @@ impl Keyring {
             if names.len() > limits::SECRETS {
                 return Err(SecretError::TooLarge);
             }
-            // Written first, so that no secret is missing from the list, even if this leaves a name
-            // without a secret.
+            // The list is written first, so that it never lacks a secret, even if a crash leaves a
+            // name without a secret.
             write(NAMES, &listed(&names))?;
         }
         write(name.as_str(), &kept.text())

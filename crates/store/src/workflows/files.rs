@@ -43,7 +43,7 @@ impl DirectoryFiles {
         DirectoryFiles { path: directory.to_owned(), index: WorkflowIndex::new(&locations) }
     }
 
-    /// Starts over, after the last user panicked.
+    /// Discards the index, because the thread that was using it panicked.
     pub(super) fn reset(&mut self) {
         *self = DirectoryFiles::of(&self.path);
     }

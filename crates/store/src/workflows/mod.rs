@@ -127,8 +127,8 @@ impl WorkflowStore {
         self.put(id, draft, change, ChangeKind::Restore)
     }
 
-    /// Changes the id of a workflow, in its source and in its file name. At every moment, exactly
-    /// one of the two ids exists. The history moves with it.
+    /// Changes the id of a workflow, in its source and in its file name. At any time, exactly one
+    /// of the two ids exists. The history moves with it.
     pub fn rename(
         &self,
         from: &WorkflowId,
@@ -196,8 +196,8 @@ impl WorkflowStore {
         Ok(DeletedWorkflow { path, version: held.text.version })
     }
 
-    /// Waits for the files, which one thread has at a time, and for the lock. Both waits are
-    /// bounded, because the thread that has the files may have to wait for the lock.
+    /// Waits for the files, which only one thread can use at a time, and for the lock. Both waits
+    /// are bounded, because the thread that is using the files may have to wait for the lock.
     fn turn(&self) -> Result<(MutexGuard<'_, DirectoryFiles>, Lock), FileError> {
         let take = || match self.files.try_lock() {
             Ok(files) => Ok(files),
@@ -371,7 +371,7 @@ fn check_text(
     }
 }
 
-/// The source of a workflow with another id. A valid workflow must stay valid.
+/// The source of a workflow, with its id replaced. A valid workflow must stay valid.
 fn renamed(held: &HeldFile, from: &WorkflowId, to: &WorkflowId) -> Result<Vec<u8>, WorkflowError> {
     let before = Document::read(&held.bytes, Some(held.text.format), WORLD);
     let bytes = before.with_id(to).ok_or_else(|| WorkflowError::NoHold { id: from.clone() })?;

@@ -46,7 +46,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Asserts that neither the files below a directory nor a text contain the canary in plain text.
+/// Asserts that neither the files below a directory nor a string contain the canary in plain text.
 fn check_unseen(root: &Path, shown: &str) {
     assert!(!shown.contains(CANARY), "{shown}");
     for path in files(root) {

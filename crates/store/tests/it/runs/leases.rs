@@ -43,7 +43,8 @@ fn a_holder_without_a_lock_is_believed_until_its_heartbeat_stands_still() {
     let lease = begun(&runs);
     beat(&runs, &lease.holder, 100);
     assert_eq!(watched(&runs, &lease, 0, BELIEVED - 1_000), None);
-    // A new heartbeat counts whatever time it states, because the holder's clock may be wrong.
+    // A new heartbeat counts regardless of the time it states, because the holder's clock may be
+    // wrong.
     beat(&runs, &lease.holder, 1);
     assert_eq!(watched(&runs, &lease, BELIEVED, BELIEVED - 1_000), None);
     let taken = watched(&runs, &lease, 2 * BELIEVED, BELIEVED).expect("the holder is gone");
@@ -103,7 +104,7 @@ fn what_is_held_and_not_driven_is_given_back() {
     runs.append_now(append(&lost, 1, &["x"])).expect_err("is not");
 }
 
-/// A holder whose process has ended is gone, whatever its last heartbeat promised.
+/// A holder whose process has ended is gone, regardless of what its last heartbeat promised.
 #[test]
 fn the_run_of_a_process_that_ended_is_free_at_once() {
     let (_root, runs) = fresh();

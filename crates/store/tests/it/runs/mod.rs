@@ -1,5 +1,5 @@
-//! Runs on disk through the public API: what is acknowledged is there, in order and once, whatever
-//! happens to the process, the disk or the file.
+//! Runs on disk through the public API: what is acknowledged is there, in order and once,
+//! regardless of what happens to the process, the disk or the file.
 
 mod damage;
 mod faults;
@@ -197,7 +197,7 @@ fn events(runs: &Runs, run: &RunId) -> Vec<EventRow> {
     found.events
 }
 
-/// The texts of a run's events, in order.
+/// The events of a run as strings, in order.
 fn texts(runs: &Runs, run: &RunId) -> Vec<String> {
     let text = |event: EventRow| String::from_utf8(event.data).expect("is text");
     events(runs, run).into_iter().map(text).collect()

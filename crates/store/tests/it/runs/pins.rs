@@ -1,4 +1,4 @@
-//! Texts and documents are kept as long as a run refers to them, even if other runs are removed.
+//! Sources and documents are kept as long as a run refers to them, even if other runs are removed.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use milepost_store::runs::{NewRunRow, Pins, PurgeFilter, RunRecord, RunStatus, R
 
 use super::{Now, fresh, new_of, open, record, standing, workflow};
 
-/// Records a finished run of a workflow, with the texts it refers to.
+/// Records a finished run of a workflow, with the sources it refers to.
 fn ended(runs: &Runs, id: &str, own: &str, referred: &[&str]) {
     let texts: Vec<PinnedText> = referred
         .iter()

@@ -35,8 +35,8 @@ fn play(root: &Path, part: &str) -> Child {
         .expect("starts")
 }
 
-/// Everything a process printed: at least this many lines, and whatever followed before it was
-/// killed.
+/// Everything a process printed: at least this many lines, and everything that followed before it
+/// was killed.
 fn killed_after(mut child: Child, lines: usize) -> Vec<String> {
     let output = child.stdout.take().expect("is piped");
     let mut said = Vec::new();
@@ -55,7 +55,7 @@ fn killed_after(mut child: Child, lines: usize) -> Vec<String> {
 fn say(text: &str) {
     let line = format!("ack {text}\n");
     let mut output = std::io::stdout();
-    // The reader may be gone, and this process may be killed at any moment.
+    // The reader may be gone, and this process may be killed at any time.
     drop(output.write_all(line.as_bytes()).and_then(|()| output.flush()));
 }
 

@@ -158,7 +158,7 @@ fn a_run_that_another_run_needs_stays() {
     assert!(runs.run(&innermost).is_err());
 }
 
-/// No content of a purged run is left in any file, but texts that other runs refer to are kept.
+/// No content of a purged run is left in any file, but sources that other runs refer to are kept.
 #[test]
 fn nothing_of_a_purged_run_is_left_on_the_disk() {
     let (root, runs) = fresh();

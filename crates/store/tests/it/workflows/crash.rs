@@ -15,7 +15,7 @@ const DIRECTORY: &str = "MILEPOST_TEST_CRASH_DIRECTORY";
 const BEGIN: &str = "MILEPOST_TEST_CRASH_BEGIN";
 const KILLS: usize = 25;
 
-/// A text with a number, which also determines its length.
+/// A source that contains a number, which also determines its length.
 fn numbered(number: usize) -> String {
     let mut text = manifest("a", &format!("Number {number}"));
     text.push_str(&"# more\n".repeat(number % 700));

@@ -1,6 +1,6 @@
 //! Every file operation of a change fails, runs out of space, fails late, or is the last of its
-//! process: afterwards, the text is either the old or the new one, complete, and the old text is
-//! kept.
+//! process: afterwards, the source is either the old or the new one, complete, and the old source
+//! is kept.
 #![cfg(debug_assertions)]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::{get, open};
 const FAULTS: [FileFault; 5] =
     [FileFault::Io, FileFault::Full, FileFault::Late, FileFault::Dies, FileFault::DiesAfter];
 
-/// The texts that the library returns for the two ids used here.
+/// The sources that the library returns for the two ids used here.
 type Seen = BTreeMap<&'static str, String>;
 
 fn seen(place: &Place) -> Seen {
@@ -41,7 +41,7 @@ fn two() -> String {
     manifest("a", "Two") + "# mine too  \n"
 }
 
-/// A workflow with a current and an earlier text.
+/// A workflow with a current and an earlier source.
 fn begun() -> Place {
     let place = Place::at(crate::in_memory());
     place.save(&manifest("a", "Zero"), ExpectedVersion::Absent).expect("writes");
@@ -113,7 +113,7 @@ fn check(name: &str, act: Act, fault: FileFault) -> usize {
         if matches!(told, Some(Ok(()))) {
             assert_eq!(now, new, "{at}: acknowledged");
         }
-        // The previous text is available, whichever text is current.
+        // The previous source is available, whichever source is current.
         let kept = now.keys().copied().chain(["a"]).any(|name| place.texts(name).contains(&one()));
         assert!(kept, "{at}: the old text is kept");
         // Another process continues normally.

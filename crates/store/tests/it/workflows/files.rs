@@ -41,7 +41,7 @@ fn a_change_of_format_that_was_cut_short_is_brought_to_its_end() {
     let [one, two] = ["One", "Two"].map(|title| manifest("a", title));
     place.save(&one, ExpectedVersion::Any).expect("writes");
     place.save(&two, ExpectedVersion::Any).expect("writes");
-    // The state after a crash: both files exist, and both texts are kept.
+    // The state after a crash: both files exist, and both sources are kept.
     fs::rename(place.path("a.yaml"), place.path("a.yml")).expect("renames");
     fs::write(place.path("a.yaml"), &one).expect("writes");
     place.save(&manifest("a", "Three"), version(&one)).expect("the first one counts");

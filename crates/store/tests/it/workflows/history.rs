@@ -49,7 +49,7 @@ fn a_rename_carries_the_history() {
     let versions = place.versions("b", None);
     assert_eq!(versions[0].operation, ChangeKind::Rename);
     assert_eq!(versions[0].renamed_from.as_deref(), Some("a"));
-    // A text saved under the old name is restored under the new name.
+    // A source saved under the old name is restored under the new name.
     let change = at(9, ExpectedVersion::Any);
     let version = Digest::of(one.as_bytes());
     let restored = place.workflows.restore(&id("b"), version, change).expect("restores");

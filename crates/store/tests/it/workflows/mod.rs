@@ -72,7 +72,7 @@ impl Place {
         self.history().versions(&id(name), current).expect("reads").items
     }
 
-    /// Every known text of a workflow, newest first.
+    /// Every known source of a workflow, newest first.
     fn texts(&self, name: &str) -> Vec<String> {
         let history = self.history();
         let versions = self.versions(name, None);

@@ -14,7 +14,7 @@ const THREADS: usize = 64;
 const ROUNDS: usize = 50;
 const DIRECTORY: &str = "MILEPOST_TEST_RACE_DIRECTORY";
 
-/// Saves over the same version from all threads at once, and returns the text of the winner.
+/// Saves over the same version from all threads at once, and returns the source of the winner.
 fn contend(workflows: &[WorkflowStore], expected: Digest, who: &str) -> Option<String> {
     let start = Barrier::new(THREADS);
     let won: Vec<String> = thread::scope(|scope| {
