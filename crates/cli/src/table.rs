@@ -14,7 +14,7 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> S
 }
 
 /// Like [`render`], but only the column `gives` shrinks, and the columns in `drops` are omitted one
-/// after another. All others are never truncated, regardless of the width.
+/// after another. The other columns are never truncated, regardless of the width.
 pub(crate) fn render_whole(
     headings: &[&str],
     rows: &[Vec<String>],

@@ -34,9 +34,9 @@ pub struct Client {
     in_flight: Semaphore,
 }
 
-/// Separate clients for public addresses and for hosts that the user allowed, so that no connection
-/// is reused where it could not have been opened. Clients with TLS are separate as well, because
-/// loading the system's certificates takes time that the others need not spend.
+/// Separate clients for public addresses and for hosts that the user allowed, so that a request
+/// never reuses a connection that it would not have been allowed to open. Clients with TLS are also
+/// separate, because loading the system's certificates takes time and is needed only for TLS.
 type Lanes = [OnceCell<reqwest::Client>; 4];
 
 /// How a request is sent.

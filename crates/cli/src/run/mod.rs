@@ -198,7 +198,8 @@ pub(crate) fn submit(args: &SubmitArgs, terminal: &mut Terminal) -> CliResult {
     }
 }
 
-/// After a message to a run, follows the run until it ends or waits again, and then its parent run.
+/// After a run has received a message, follows it until it ends or is waiting again, and then
+/// follows its parent run.
 fn continue_run(
     session: &CliSession,
     view: &RunView,

@@ -32,8 +32,8 @@ pub(crate) struct OpenedWorld {
     pub(crate) world: Option<RunWorld>,
     pins: PinsById,
     texts: TextsById,
-    /// Requests that were drafted lately, by their digest: what is sent is what was recorded,
-    /// whatever has become of its catalog meanwhile, and it is drafted once.
+    /// Recently drafted requests, by digest, so that each is drafted once and sent as recorded even
+    /// if its catalog has changed in the meantime.
     pub(crate) drafts: LruCache<String, Arc<DraftedRequest>>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) enum VersionChoice {
     Latest,
 }
 
-/// The texts of workflows, by id.
+/// Pinned workflow sources, by id.
 type TextsById = BTreeMap<String, Arc<PinnedWorkflow>>;
 
 impl OpenedWorld {
