@@ -74,7 +74,7 @@ fn fit(columns: &mut [usize], width: usize) {
         let widest = columns.iter_mut().skip(1).max_by_key(|column| **column);
         match widest.filter(|column| **column > limits::TABLE_COLUMN_MIN) {
             Some(column) => *column -= 1,
-            // The rest is cut off at the edge.
+            // Anything beyond the width is cut off.
             None => return,
         }
         total -= 1;

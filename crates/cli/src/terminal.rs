@@ -227,7 +227,7 @@ pub(crate) fn width() -> usize {
 
 /// Whether a character could control the terminal or mislead the reader.
 fn is_unsafe(c: char) -> bool {
-    // Bidirectional marks and the zero-width character.
+    // Bidirectional control characters and the zero-width no-break space.
     let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
     c.is_control() || turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

@@ -205,7 +205,7 @@ impl Spinner {
         self.state().waiting_since = Some(Instant::now());
     }
 
-    /// Sets the message. Its duration counts from the first call with that message.
+    /// Sets the message. The displayed time restarts only if the message changes.
     fn say(&self, message: &str) {
         let mut state = self.state();
         if state.message != message {

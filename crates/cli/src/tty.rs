@@ -85,7 +85,7 @@ pub(crate) fn read_line(
             (CTRL_C, OptionalActions::Flush)
         }
     };
-    // Before the question, because hidden keys typed early must not be visible either.
+    // Done before the question is shown, so that keys typed early are hidden as well.
     tcsetattr(&terminal, when, &own)?;
     drop(writer.write_all(question.as_bytes()).and_then(|()| writer.flush()));
     let read = read_keys(reader, interrupt);

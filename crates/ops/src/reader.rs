@@ -113,7 +113,7 @@ impl Reader {
         source.map_or(SourceKind::BuiltIn, |(kind, _)| *kind)
     }
 
-    /// Changes when a workflow is added or removed.
+    /// A value that changes when a workflow is added or removed.
     pub(crate) fn stamp(&self) -> u64 {
         self.library.stamp()
     }

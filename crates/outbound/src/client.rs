@@ -299,8 +299,8 @@ fn setup(error: &dyn std::error::Error) -> SendFault {
     SendFault::Setup { detail: error.to_string() }
 }
 
-/// Adjusts a failure after redirects: the first request did arrive, and a refused target is the
-/// fault of the redirect.
+/// Adjusts a failure after redirects: the first request did arrive, and if the target is refused,
+/// the redirect is at fault.
 fn after_redirects(failure: SendFailure, request: &Outgoing, redirects: usize) -> SendFailure {
     match failure {
         failure if redirects == 0 => failure,

@@ -86,11 +86,11 @@ fn detach(terminal: &mut Terminal) -> CliResult {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
-    // The child must be the only writer, otherwise the pipe never reaches its end.
+    // The child must be the only writer; otherwise the pipe would never reach its end.
     drop(command);
     for line in BufReader::new(reader).lines() {
         let line = line?;
-        // The run id is the first result; later output of the child has no reader.
+        // The run id is the first result; nobody reads the child's later output.
         if RunId::parse(&line).is_ok() {
             let view = follow::view(&CliSession::open(terminal)?, &line)?;
             return terminal.answer(&view, |terminal| follow::show_card(&view, terminal));

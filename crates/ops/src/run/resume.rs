@@ -489,7 +489,7 @@ async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Res
     Ok(Response { plan, forecast: Some(forecast_view(&forecast)), changes, run })
 }
 
-/// The problem with changing a run that has not ended, even if it is orphaned.
+/// The problem when a request would change an orphaned run, which has not ended.
 fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
     let message = "no process drives this run, and it has not ended";
     let (message, hint) = match missing {

@@ -322,9 +322,9 @@ impl WorldCache {
     }
 }
 
-/// Why a run's world cannot be opened, if that is clear without reading it.
+/// Why a run's world cannot be opened, if that can be determined without reading it.
 fn unusable(head: &RunCreated) -> Option<MissingWorld> {
-    // The workspace is empty if the process that started the run had no folder.
+    // The workspace is empty if the process that started the run had no working directory.
     if !head.workspace.is_empty() && !Path::new(&head.workspace).is_dir() {
         return Some(MissingWorld::Workspace { path: head.workspace.clone() });
     }
@@ -400,8 +400,8 @@ impl OpenedWorld {
         Ok(())
     }
 
-    /// Checks that every document is present. If only its catalog still has a document, the
-    /// document is stored again.
+    /// Checks that every document is present. A document that is missing among those kept for runs
+    /// is copied from its catalog, if the catalog still has it.
     fn has_documents(&self) -> Result<(), MissingWorld> {
         let catalogs = &self.writer.reader.shelf;
         for (id, pin) in &self.pins {
@@ -417,7 +417,7 @@ impl OpenedWorld {
     }
 }
 
-/// The problem with a catalog that was added after its run had started.
+/// The problem for a catalog that was added after the run had started.
 pub(crate) fn came_later(catalog: &str) -> Problem {
     let message = format!("catalog `{catalog}` was added after this run had started");
     let hint = Hint::text("continue it with ").call(Invocation::of("workflow.resume"));

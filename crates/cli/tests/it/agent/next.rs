@@ -169,7 +169,7 @@ fn nothing_below_the_doors_speaks_of_the_command_line() {
     assert_eq!(seen, BTreeSet::new());
 }
 
-/// Commands and flags between backticks in the string literals of a folder.
+/// Commands and flags between backticks in the files of a folder.
 fn spans(folder: &Path, seen: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("is a folder") {
         let path = entry.expect("is an entry").path();
