@@ -265,7 +265,6 @@ pub(crate) fn shell_quoted(word: &str) -> String {
     }
 }
 
-/// Wraps text at word boundaries.
 pub(crate) fn wrap_words(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut used = 0;

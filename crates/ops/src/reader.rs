@@ -32,7 +32,6 @@ pub struct Reader {
     pub(crate) environment: Arc<Environment>,
     /// The storage of runs, for writers.
     pub(crate) ports: RunPorts,
-    /// The recently compiled workflows.
     pub(crate) compiled: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,
 }

@@ -79,7 +79,6 @@ impl Default for SendOptions {
 }
 
 impl SendOptions {
-    /// All secrets of this request.
     fn all_secrets(&self) -> Mask {
         let mut mask = self.mask.clone();
         if let Some(credentials) = &self.credentials {

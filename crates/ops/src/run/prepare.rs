@@ -82,7 +82,6 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
     prepared(writer, sender, &SilentCaller, wanted).await
 }
 
-/// The run to prepare.
 struct WantedRun {
     id: RunId,
     compiled: Arc<CompiledWorkflow>,
