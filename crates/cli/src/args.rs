@@ -44,7 +44,7 @@ pub(crate) struct GlobalArgs {
 }
 
 impl CliArgs {
-    /// Parses the command line; ends the process if it is not valid.
+    /// Parses the command line; exits if it is invalid.
     pub(crate) fn from_command_line() -> CliArgs {
         let args = CliArgs::try_parse().unwrap_or_else(|error| refuse(&error));
         if let Some(CliCommand::Mcp(mcp)) = &args.command

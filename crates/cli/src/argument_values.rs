@@ -73,7 +73,7 @@ pub(crate) fn object(flag: &str, bytes: &[u8], code: Code) -> CliResult<Map<Stri
     Err(Problem::new(code, message, "pass a JSON object, or a file that contains one").into())
 }
 
-/// Parses a number that an option takes.
+/// Parses the numeric value of an option.
 pub(crate) fn number<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse().map_err(|_| "use a whole number that is not too large")
 }

@@ -8,13 +8,13 @@ use std::time::Duration;
 pub(crate) const SPINNER_TICK: Duration = Duration::from_millis(100);
 /// How long an operation runs before a spinner is shown.
 pub(crate) const SPINNER_DELAY: Duration = Duration::from_millis(200);
-/// How long releasing runs may take before the user is informed of it.
+/// How long releasing runs may take before the user is told about it.
 pub(crate) const LEAVE_DELAY: Duration = Duration::from_millis(200);
 /// How long one request for a run's events waits for new ones, in seconds. This is the maximum that
 /// the operation allows.
 pub(crate) const FOLLOW_WAIT_S: u64 = 25;
-/// How long to collect events that are shown together, in milliseconds, because nobody reads
-/// faster.
+/// How long events are collected to be shown together, in milliseconds. Nobody reads faster than
+/// that.
 pub(crate) const FOLLOW_GATHER_MS: u64 = 25;
 
 // Terminal columns.

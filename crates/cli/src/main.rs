@@ -1,5 +1,5 @@
 //! `milepost`: parses arguments, calls operations and prints their results. Decisions are made in
-//! the crates below.
+//! the lower crates.
 
 mod args;
 mod argument_values;

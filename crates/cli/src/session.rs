@@ -139,7 +139,7 @@ impl Drop for CliSession {
     }
 }
 
-/// Completes when the user ends the command by Ctrl-C, a signal, or closing the terminal.
+/// Completes when the user ends the command with Ctrl-C, with a signal, or by closing the terminal.
 async fn interrupted() {
     match crate::server::http::stopped() {
         Ok(stopped) => stopped.await,

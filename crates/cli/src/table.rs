@@ -14,7 +14,7 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> S
 }
 
 /// Like [`render`], but only the column `gives` shrinks, and the columns in `drops` are omitted one
-/// after another. All others are never truncated, regardless of the width.
+/// after another. The other columns are never truncated, regardless of the width.
 pub(crate) fn render_whole(
     headings: &[&str],
     rows: &[Vec<String>],
@@ -74,7 +74,7 @@ fn fit(columns: &mut [usize], width: usize) {
         let widest = columns.iter_mut().skip(1).max_by_key(|column| **column);
         match widest.filter(|column| **column > limits::TABLE_COLUMN_MIN) {
             Some(column) => *column -= 1,
-            // The rest is cut off at the edge.
+            // Anything beyond the width is cut off.
             None => return,
         }
         total -= 1;

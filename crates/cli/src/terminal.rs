@@ -227,7 +227,7 @@ pub(crate) fn width() -> usize {
 
 /// Whether a character could control the terminal or mislead the reader.
 fn is_unsafe(c: char) -> bool {
-    // Bidirectional marks and the zero-width character.
+    // Bidirectional control characters and the zero-width no-break space.
     let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
     c.is_control() || turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
@@ -265,7 +265,6 @@ pub(crate) fn shell_quoted(word: &str) -> String {
     }
 }
 
-/// Wraps text at word boundaries.
 pub(crate) fn wrap_words(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut used = 0;

@@ -164,8 +164,8 @@ fn ask_tty(_: &str, _: Echo) -> Result<String, PromptError> {
     Err(PromptError::NoTerminal)
 }
 
-/// The progress line: what is happening, and for how long. It appears only while the command waits,
-/// and only after a short delay.
+/// The progress line: what is happening, and for how long. It appears only while the command is
+/// waiting, and only after a short delay.
 struct Spinner {
     style: ProgressStyle,
     state: Mutex<SpinnerState>,
@@ -205,7 +205,7 @@ impl Spinner {
         self.state().waiting_since = Some(Instant::now());
     }
 
-    /// Sets the message. Its duration counts from the first call with that message.
+    /// Sets the message. The displayed time restarts only if the message changes.
     fn say(&self, message: &str) {
         let mut state = self.state();
         if state.message != message {

@@ -37,7 +37,7 @@ pub(crate) fn secret(question: &str) -> CliResult<Secret> {
     Ok(Secret::new(line))
 }
 
-/// Exits like Ctrl-C does elsewhere; here it was read as a character.
+/// Exits as Ctrl-C does elsewhere; here it was read as a character.
 pub(crate) fn interrupted() -> ! {
     let message = match RETRY_COMMAND.get() {
         Some(command) => format!("nothing was decided\nnext: {command}"),
@@ -59,7 +59,7 @@ pub(crate) enum Echo {
 #[cfg(unix)]
 const CTRL_C: u8 = 0x03;
 
-/// Reads a line, and restores the terminal whatever was read.
+/// Reads a line, and restores the terminal even if reading fails.
 #[cfg(unix)]
 pub(crate) fn read_line(
     terminal: impl std::os::fd::AsFd,
@@ -85,7 +85,7 @@ pub(crate) fn read_line(
             (CTRL_C, OptionalActions::Flush)
         }
     };
-    // Before the question, because hidden keys typed early must not be visible either.
+    // Done before the question is shown, so that keys typed early are hidden as well.
     tcsetattr(&terminal, when, &own)?;
     drop(writer.write_all(question.as_bytes()).and_then(|()| writer.flush()));
     let read = read_keys(reader, interrupt);

@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A person as the caller, who may confirm that the API is on this machine.
+/// A caller that is a person and may therefore import an API on this machine.
 struct Person;
 
 impl Caller for Person {

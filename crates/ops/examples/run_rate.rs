@@ -42,7 +42,8 @@ use tokio::sync::oneshot;
 
 const RUNS: usize = 1_000;
 const STEPS: usize = 10;
-/// The best round counts on either side, because other work on the machine can only add time.
+/// Of the runs and of the reference, only the best round counts, because other work on the machine
+/// can only add time.
 const ROUNDS: usize = 3;
 const FINISHED: usize = 100_000;
 const PAGES: usize = 50;
@@ -67,7 +68,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// A person as the caller, who may confirm that the API is on this machine.
+/// A caller that is a person and may therefore import an API on this machine.
 struct Person;
 
 impl Caller for Person {
@@ -208,7 +209,7 @@ struct Load {
 }
 
 impl Load {
-    /// Takes the writes from a finished run. A write ends where a request starts, or with the run.
+    /// Extracts the writes of a finished run. A write ends where a request starts, or with the run.
     fn of(directory: &Path) -> Outcome<Load> {
         let runs = Runs::open(directory, OpenOptions::default())?;
         // The directory may contain runs of other lengths.

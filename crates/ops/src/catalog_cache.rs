@@ -77,7 +77,7 @@ pub(crate) struct RunSender {
 pub(crate) struct CommandTable {
     pub(crate) rows: Vec<Row>,
     pub(crate) providers: Vec<InferredProvider>,
-    /// Byte ranges of the document's parts. Stored after the rest, because few users of a table
+    /// Byte ranges of the document's parts. Stored separately, because few readers of the table
     /// need them.
     #[serde(skip)]
     places: Option<Places>,
@@ -483,7 +483,7 @@ impl LoadedCatalog {
         if places.length() != parts.length() {
             return None;
         }
-        // The path item holds what its operations have in common.
+        // The path item contains what its operations have in common.
         let path = operation.and_then(|pointer| pointer.rsplit_once('/')).map(|(path, _)| path);
         let text = places.excerpt(path, |range| parts.read(range))?;
         Api::new(ParsedDocument::read_owned(text.into_bytes()).ok()?).ok()

@@ -55,9 +55,9 @@ impl SecretSource for Bound {
 }
 
 impl CatalogClient {
-    /// The client of a catalog, or of a version of it that runs are pinned to; which private hosts
-    /// it may call, the catalog says as it is now. Without a vault, it can preview requests but has
-    /// no secrets to send them.
+    /// The client of a catalog, or of a version that runs are pinned to. The private hosts that it
+    /// may call are those of the current catalog in either case. Without a vault, it can preview
+    /// requests, but has no secrets to send them with.
     pub(crate) fn open(
         loaded: &LoadedCatalog,
         live: &CatalogRecord,

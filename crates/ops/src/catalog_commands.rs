@@ -1,5 +1,5 @@
-//! Answers the questions that validation asks about catalogs: whether a command exists, and what it
-//! takes.
+//! Answers the questions that validation asks about catalogs: whether a command exists, and which
+//! arguments it accepts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,8 +61,9 @@ impl CatalogCommands {
         }
     }
 
-    /// The catalog of a command, or the lookup result without one. A catalog is looked up only
-    /// once, so that a document is checked against one point in time.
+    /// The catalog of a command, or the result of the lookup if there is no usable catalog. A
+    /// catalog is looked up only once, so that the whole document is checked against the same
+    /// state.
     fn catalog(&self, id: &CommandId) -> Result<Arc<LoadedCatalog>, Lookup> {
         // Built-in commands are reserved for orchestrations.
         if id.group().as_str() == crate::author::builtin_command::GROUP {

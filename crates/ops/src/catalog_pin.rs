@@ -39,7 +39,7 @@ impl CatalogPin {
         Some(CatalogPin::new(Arc::new(CatalogRecord::of_pinned(text)?), text, document))
     }
 
-    /// What a run records about it.
+    /// What a run records about this version.
     pub(crate) fn pinned(&self) -> PinnedCatalog {
         let profile = ProfileName::default();
         let names = self.record.credentials(&profile);

@@ -69,8 +69,8 @@ pub(crate) const WORLD_WORKFLOWS: usize = 1_000;
 
 /// Maximum number of workflows on one page of a list.
 pub(crate) const WORKFLOWS_PAGE: usize = 1_000;
-/// Maximum number of rounds of fixing a document. A fix may uncover further errors, especially that
-/// of a syntax error.
+/// Maximum number of rounds of fixing a document. Fixing an error, especially a syntax error, may
+/// uncover others.
 pub(crate) const MEND_ROUNDS: usize = 32;
 /// Number of context lines before and after a change in a diff.
 pub(crate) const DIFF_CONTEXT_LINES: usize = 3;
@@ -145,8 +145,8 @@ pub(crate) const CONSEQUENCES_WAIT: Duration = Duration::from_millis(500);
 pub(crate) const TAKEN_IN_WAIT: Duration = Duration::from_secs(10);
 /// Maximum number of open runs that an overview examines, newest first.
 pub(crate) const OVERVIEW_RUNS: usize = 50;
-/// Maximum number of earlier runs that are checked for a lost PIN. No run can start without the PIN
-/// while the latest one has it, so one would suffice if all were readable.
+/// Maximum number of earlier runs that are checked for a lost PIN. One would suffice if all runs
+/// were readable, because no run can start without the PIN if the latest one has it.
 pub(crate) const SIGNED_RUNS: usize = 4;
 /// Maximum number of runs that a process remembers as requiring no signature.
 pub(crate) const UNSIGNED_RUNS: usize = 1_024;

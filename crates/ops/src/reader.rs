@@ -32,7 +32,6 @@ pub struct Reader {
     pub(crate) environment: Arc<Environment>,
     /// The storage of runs, for writers.
     pub(crate) ports: RunPorts,
-    /// The recently compiled workflows.
     pub(crate) compiled: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,
 }
@@ -113,7 +112,7 @@ impl Reader {
         source.map_or(SourceKind::BuiltIn, |(kind, _)| *kind)
     }
 
-    /// Changes when a workflow is added or removed.
+    /// A value that changes when a workflow is added or removed.
     pub(crate) fn stamp(&self) -> u64 {
         self.library.stamp()
     }

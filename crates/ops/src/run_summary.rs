@@ -26,7 +26,7 @@ fn sum(counts: &[(String, u64)], wanted: impl Fn(&str) -> bool) -> u64 {
     counts.iter().filter(|(word, _)| wanted(word)).map(|(_, count)| count).sum()
 }
 
-/// What a run waits for, from the first word of its entry in the index.
+/// What a run is waiting for, according to the first word of its entry in the index.
 fn waits_for(word: &str) -> &'static str {
     match word {
         "approval" | "decision" | "person" | "budget" => "person",

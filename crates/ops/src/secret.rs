@@ -34,7 +34,7 @@ pub fn list(writer: &Writer) -> Result<Vec<SecretItem>> {
     Ok(entries.into_iter().map(item).collect())
 }
 
-/// Checks a name and an origin, before there is a value.
+/// Checks a name and an origin before the value is read.
 pub fn check(name: &str, origin: Option<&str>) -> Result<()> {
     parsed(name)?;
     origin.map(origin_of).transpose().map(drop)

@@ -6,7 +6,8 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-/// Any JSON value without duplicate keys. `serde_json` by itself silently keeps the last one.
+/// Any JSON value without duplicate keys. `serde_json` by itself silently keeps the last value of a
+/// repeated key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strict(pub Value);
 

@@ -73,7 +73,6 @@ impl Writer {
         Vault::open(&self.reader.locations, config.secrets, environment).or_problem()
     }
 
-    /// The run service.
     pub(crate) fn runs(&self) -> Result<&dyn RunService> {
         Ok(&self.service()?.runs)
     }
@@ -108,7 +107,6 @@ impl Writer {
         self.service.get().map(|service| &service.runs as &dyn RunService)
     }
 
-    /// An environment variable.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.reader.environment.variable(name).map(|value| value.reveal().to_owned())
     }

@@ -110,7 +110,7 @@ pub fn not_public_answer(address: IpAddr) -> Option<AddressRange> {
     }
 }
 
-/// What is wrong with the IPv4 address that an IPv6 address ends in.
+/// Why the IPv4 address at the end of an IPv6 address is not public; `None` if it is.
 fn embedded(address: Ipv6Addr) -> Option<AddressRange> {
     let [.., a, b, c, d] = address.octets();
     not_public_v4(Ipv4Addr::new(a, b, c, d))

@@ -38,7 +38,7 @@ pub struct ApiResponse {
     pub attempts: u32,
 }
 
-/// Why a call has no response.
+/// Why a call got no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// Authentication failed before anything was sent to the API itself.
@@ -93,8 +93,8 @@ impl ApiClient {
         let ready = self.auth.ready(&self.client, call.request, choice, timeout).await?;
         mask.extend(&ready.credentials.mask);
         let credentials = Some(ready.credentials);
-        // A run counts its own attempts and passes the number; here each of them is the only
-        // attempt.
+        // A run counts its attempts itself and passes the number of the current one; `attempt` is
+        // then always 1.
         let attempt = call.sending.attempt.max(attempt);
         let sending = SendOptions { credentials, attempt, ..call.sending.clone() };
         Ok((self.client.send(call.request, &sending).await, ready.tokens))

@@ -1,7 +1,7 @@
 //! Authentication: chooses one of an API's schemes and adds its credentials to a request.
 //!
-//! Credentials refer to secrets by *name*. A secret is read at the moment it is sent, and only goes
-//! to the catalog's own origin.
+//! Credentials refer to secrets by *name*. A secret is read just before it is sent, and is sent
+//! only to the catalog's own origin.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub enum Credential {
     Client(ClientCredential),
 }
 
-/// The credentials of a client at a token server.
+/// The credentials that a client uses at a token server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCredential {
     pub id: CredentialValue,
@@ -72,7 +72,7 @@ pub enum CredentialValue {
     Secret(String),
 }
 
-/// Whether a scheme needs more than a given token, such as digests or request signatures.
+/// Whether a scheme requires more than a static token, such as digests or request signatures.
 fn is_beyond(scheme: &SecurityScheme) -> bool {
     matches!(scheme, SecurityScheme::Other { kind } if kind.starts_with("http "))
 }
@@ -140,7 +140,7 @@ pub struct Authenticator {
     tokens: TokenCache,
 }
 
-/// Credentials with the tokens among them, which are replaced if they are rejected.
+/// Credentials, and the ids of the tokens among them, so that rejected tokens can be replaced.
 pub(crate) struct ReadyCredentials {
     pub(crate) credentials: Credentials,
     pub(crate) tokens: Vec<TokenId>,
@@ -282,7 +282,8 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Reads a secret, strips the trailing line break that files have and adds it to the mask.
+    /// Reads a secret, strips the line break that files often end with, and adds the secret to the
+    /// mask.
     pub(crate) fn secret(&self, name: &str, mask: &mut Mask) -> Result<Secret, SecretSourceError> {
         let secret = self.secrets.secret(name)?;
         let secret = Secret::new(secret.reveal().trim_end_matches(['\r', '\n']));
@@ -375,7 +376,7 @@ pub(crate) fn authorization() -> CredentialPlace {
     (Location::Header, "Authorization".to_owned())
 }
 
-/// A credential as it is written in its place.
+/// The value of the header, query parameter or cookie that contains a credential.
 fn written(scheme: &SecurityScheme, credential: &Credential, value: &str) -> String {
     match (scheme, credential) {
         (SecurityScheme::ApiKey { .. }, _) => value.to_owned(),

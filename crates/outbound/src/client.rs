@@ -34,9 +34,9 @@ pub struct Client {
     in_flight: Semaphore,
 }
 
-/// Separate clients for public addresses and for hosts that the user allowed, so that no connection
-/// is reused where it could not have been opened. Clients with TLS are separate as well, because
-/// loading the system's certificates takes time that the others need not spend.
+/// Separate clients for public addresses and for hosts that the user allowed, so that a request
+/// never reuses a connection that it would not have been allowed to open. Clients with TLS are also
+/// separate, because loading the system's certificates takes time and is needed only for TLS.
 type Lanes = [OnceCell<reqwest::Client>; 4];
 
 /// How a request is sent.
@@ -79,7 +79,6 @@ impl Default for SendOptions {
 }
 
 impl SendOptions {
-    /// All secrets of this request.
     fn all_secrets(&self) -> Mask {
         let mut mask = self.mask.clone();
         if let Some(credentials) = &self.credentials {
@@ -299,8 +298,8 @@ fn setup(error: &dyn std::error::Error) -> SendFault {
     SendFault::Setup { detail: error.to_string() }
 }
 
-/// Adjusts a failure after redirects: the first request did arrive, and a refused target is the
-/// fault of the redirect.
+/// Adjusts a failure after redirects: the first request did arrive, and if the target is refused,
+/// the redirect is at fault.
 fn after_redirects(failure: SendFailure, request: &Outgoing, redirects: usize) -> SendFailure {
     match failure {
         failure if redirects == 0 => failure,

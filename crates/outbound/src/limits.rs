@@ -33,7 +33,7 @@ pub const DETAIL_CHARS: usize = 200;
 pub const ATTEMPTS_MAX: u32 = 100;
 /// The first delay between two attempts.
 pub const BACKOFF_FIRST: Duration = Duration::from_millis(500);
-/// The longest delay, unless the server requests one.
+/// The longest delay between two attempts, unless the server requests a specific one.
 pub const BACKOFF_MAX: Duration = Duration::from_secs(10);
 /// The longest delay that a server may request with `Retry-After`.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_mins(1);

@@ -115,7 +115,7 @@ impl TokenCache {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (grant.scheme_name.to_owned(), scopes);
         if slots.len() >= limits::TOKENS && !slots.contains_key(&key) {
-            // Slots in use are kept alive by their users; other callers fetch a new token.
+            // Callers that are using a slot keep it alive; all others will fetch a new token.
             slots.clear();
         }
         Arc::clone(slots.entry(key).or_default())

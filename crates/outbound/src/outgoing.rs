@@ -1,4 +1,4 @@
-//! A request as plain parts, without credentials, which are added at the moment it is sent.
+//! A request as plain parts, without credentials, which are added just before it is sent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,8 +33,7 @@ impl Outgoing {
     }
 }
 
-/// Shows header names only, because a value may be a secret and it is not known here which ones
-/// are.
+/// Shows the names of query parameters and headers but no values, any of which may be a secret.
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let query: Vec<_> = self.url.query_pairs().map(|(name, _)| name.into_owned()).collect();
@@ -74,7 +73,7 @@ pub fn masked_url(url: &Url, mask: &Mask) -> Url {
     })
 }
 
-/// A header, a parameter behind the `?` or a cookie, and its name.
+/// A header, a query parameter or a cookie, and its name.
 pub(crate) type CredentialPlace = (Location, String);
 
 /// Credentials that are ready to be sent. They are bound to one origin: a request or redirect to

@@ -42,8 +42,7 @@ pub(crate) fn follow(
     Ok(next)
 }
 
-/// Whether the method changes to `GET`. As in browsers, a form that was submitted is not sent
-/// again.
+/// Whether the method changes to `GET`. As in browsers, a submitted form is not submitted again.
 fn becomes_get(method: &str, status: u16) -> bool {
     match status {
         301 | 302 => method == "POST",
@@ -52,8 +51,8 @@ fn becomes_get(method: &str, status: u16) -> bool {
     }
 }
 
-/// Whether a header is known not to identify the caller. All others are dropped for another origin,
-/// because only the API knows which of them are credentials.
+/// Whether a header is known not to identify the caller. All other headers are dropped if the
+/// redirect leads to another origin, because only the API knows which of them are credentials.
 fn may_cross(name: &str) -> bool {
     const NAMES: WordList = WordList(
         "accept accept-language content-type content-language range user-agent if-none-match \

@@ -33,10 +33,11 @@ impl CallRetry {
         CallRetry::of(false)
     }
 
-    /// The delay before the next attempt after `tried` attempts; `None` if there is none.
+    /// The delay before the next attempt after `tried` attempts; `None` if there is to be no
+    /// further attempt.
     ///
     /// If a server asks for a longer delay than [`limits::RETRY_AFTER_MAX`], the request is not
-    /// retried: an earlier attempt would only be rejected too.
+    /// retried, because an earlier attempt would be rejected as well.
     fn next(&self, tried: u32, last: &HttpAttemptResult, chance: f64) -> Option<Duration> {
         if tried >= self.max_attempts.min(limits::ATTEMPTS_MAX) || !is_passing(last) {
             return None;
@@ -79,7 +80,7 @@ impl<'a> HttpAttempts<'a> {
         HttpAttempts { retry, chance, number: 1 }
     }
 
-    /// Waits for the next attempt after a finished one. Returns whether there is one.
+    /// Waits until the next attempt is due; returns false if there is to be none.
     pub(crate) async fn again(&mut self, last: &HttpAttemptResult) -> bool {
         let Some(pause) = self.retry.next(self.number, last, (self.chance)()) else { return false };
         tokio::time::sleep(pause).await;

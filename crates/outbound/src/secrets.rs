@@ -1,4 +1,4 @@
-//! The interface for reading secrets: by name, at the moment they are sent.
+//! The interface for reading secrets: by name, just before they are sent.
 
 use milepost_model::secret::Secret;
 

@@ -52,7 +52,7 @@ fn show_validation(source: &str, response: &validate::Response, terminal: &mut T
     }
 }
 
-/// The import of a document that was looked at, with the options that were typed.
+/// The command that imports the document just validated or previewed, with the same options.
 fn next_import() -> String {
     let typed = std::env::args_os().skip(1).filter(|word| word != "--commands");
     let words = typed.map(|word| match word.to_string_lossy().as_ref() {

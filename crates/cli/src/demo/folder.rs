@@ -177,7 +177,7 @@ impl DemoFolder {
         command.args(arguments).stdout(writer.try_clone()?).stderr(writer);
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = command.spawn().map_err(|error| self.unusable(&error))?;
-        // The child must be the only writer, otherwise the pipe never reaches its end.
+        // The child must be the only writer; otherwise the pipe would never reach its end.
         drop(command);
         if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
             // A command that does not read its input reports the reason itself.

@@ -127,8 +127,8 @@ pub(super) fn is_ours(found: &Value) -> bool {
     is_milepost && found.get("args") == Some(&json!(["mcp"]))
 }
 
-/// The command that starts this program: `milepost` if the `PATH` leads here, or else the full
-/// path. With `whole_path`, it is always the full path.
+/// The command that starts this program: `milepost` if that name is found on the `PATH` and is this
+/// program, or else the full path. With `whole_path`, it is always the full path.
 pub(super) fn command(whole_path: bool) -> Result<String, Problem> {
     let this = env::current_exe().map_err(|error| {
         let message = format!("cannot determine the path of this program: {error}");

@@ -76,7 +76,7 @@ fn is_empty() -> EditFault {
     EditFault::new(0, "the file is empty")
 }
 
-/// An object in a text.
+/// An object and its position in the file.
 struct JsoncObject {
     at: Range<usize>,
     members: Vec<Member>,
@@ -103,7 +103,7 @@ impl JsoncObject {
     }
 }
 
-/// A text, its whole content, and the object in it that holds entries, if there is one.
+/// The text of a file, its root object, and the object that contains the entries, if there is one.
 struct ConfigText<'t> {
     text: &'t str,
     root: JsoncObject,
@@ -111,7 +111,7 @@ struct ConfigText<'t> {
 }
 
 impl<'t> ConfigText<'t> {
-    /// Parses a text; `None` if it contains only whitespace and comments.
+    /// Parses the text of a file; `None` if it contains only whitespace and comments.
     fn read(text: &'t str, slot: &EntrySlot) -> Result<Option<ConfigText<'t>>, EditFault> {
         let Some(document) = jsonc::parse(text)? else { return Ok(None) };
         let root = JsoncObject::read(text, document.root())?;
@@ -120,7 +120,7 @@ impl<'t> ConfigText<'t> {
         Ok(Some(ConfigText { text, root, parent }))
     }
 
-    /// The object that holds the entry, and the index of the entry in it.
+    /// The object that contains the entry, and the index of the entry in it.
     fn entry(&self, slot: &EntrySlot) -> Result<(&JsoncObject, usize), EditFault> {
         let missing = || EditFault::new(self.root.at.start, format!("it has no `{}`", slot.name));
         let parent = self.parent.as_ref().ok_or_else(missing)?;

@@ -20,7 +20,7 @@ pub(super) struct Member {
     pub(super) comma: Option<usize>,
 }
 
-/// Parses a text; `None` if it contains only whitespace and comments.
+/// Parses the text of a file; `None` if it contains only whitespace and comments.
 pub(super) fn parse(text: &str) -> Result<Option<JsonDocument>, EditFault> {
     let first = Scanner::new(text, Dialect::Jsonc, 0).peek();
     if first.is_err_and(|error| error.kind == ScanErrorKind::ExpectedValue) {

@@ -21,7 +21,7 @@ fn entry() -> Map<String, Value> {
     entry.as_object().cloned().expect("is an object")
 }
 
-/// Adds an entry, and removes it in both ways.
+/// Adds an entry, and removes it both with and without a receipt.
 fn added(format: ConfigFormat, text: &str) -> String {
     let slot = slot(format);
     let had_parent = slot.has_parent(text);

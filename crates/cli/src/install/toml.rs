@@ -11,7 +11,7 @@ use super::slot::EntrySlot;
 
 pub(super) fn value(text: &str) -> Result<Value, EditFault> {
     parse(text)?;
-    // Both readers take the same texts.
+    // Cannot fail: both parsers accept the same files.
     Ok(::toml::from_str(text).unwrap_or_default())
 }
 

@@ -9,7 +9,7 @@ use crate::terminal::{count, safe};
 /// The description of a step with a timer.
 const WAITS: &str = "waits until";
 
-/// The status of a run that is not driven by any process.
+/// The status of a run that no process is driving.
 pub(super) const INTERRUPTED: &str = "interrupted";
 
 fn text<'e>(event: &'e EventView, name: &str) -> &'e str {
@@ -43,7 +43,7 @@ pub(super) fn failed_line(event: &EventView) -> String {
     format!("  ✗ {}", key(event))
 }
 
-/// Whether the event before already says how the step ended.
+/// Whether the preceding event already shows how the step ended.
 pub(super) fn is_told(before: &EventView, event: &EventView) -> bool {
     matches!(name(event), "step_succeeded" | "step_failed")
         && matches!(name(before), "approved" | "rejected" | "submission_accepted")

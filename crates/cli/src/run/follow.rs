@@ -45,7 +45,8 @@ pub(super) fn follow(
             show_events(&page.events, &mut active, &session.user, terminal);
             session.user.show_progress(&active.text());
         }
-        // If nothing happened, the run may not be driven by any process, which the view shows.
+        // If nothing happened, perhaps no process is driving the run; the view shows whether one
+        // is.
         if page.status == RunStatus::Running && !page.events.is_empty() {
             continue;
         }
@@ -128,7 +129,7 @@ fn show_events(
     }
 }
 
-/// Shows a run that ended or waits, and returns the exit code of the command.
+/// Shows a run that has ended or is waiting, and returns the exit code of the command.
 pub(super) fn finish(view: &RunView, terminal: &mut Terminal) -> CliResult {
     terminal.answer(view, |terminal| show_card(view, terminal))?;
     Ok(exit(view))
@@ -145,12 +146,12 @@ pub(super) fn exit(view: &RunView) -> Exit {
     }
 }
 
-/// Shows the summary of a run: its status, its problem, what it waits for, its output, and what to
-/// do next.
+/// Shows the summary of a run: its status, its problem, what it is waiting for, its output, and
+/// what to do next.
 pub(super) fn show_card(view: &RunView, terminal: &mut Terminal) {
     let (done, all) = progress(&view.steps);
     let (run, workflow) = (&view.run_id, safe(&view.workflow));
-    // A run that is not driven by any process is not waiting for anyone in particular.
+    // A run that no process is driving is not waiting for anyone in particular.
     let status = match view.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Adrift) {
         true => event_text::INTERRUPTED,
         false => view.status.name(),
@@ -211,7 +212,7 @@ fn progress(steps: &[StepView]) -> (usize, usize) {
     (all.values().filter(|done| **done).count(), all.len())
 }
 
-/// What a run waits for, with everything needed for a decision.
+/// What a run is waiting for, with everything needed for a decision.
 pub(super) fn waiting_text(waiting: &WaitingView) -> String {
     let kind = event_text::waiting_name(waiting.kind);
     let step = waiting.step.as_deref().map(|step| format!(" {}", safe(step))).unwrap_or_default();

@@ -165,7 +165,7 @@ struct InboxRun {
     next: Option<NextAction>,
 }
 
-/// `milepost inbox`: what waits for a person, in every folder.
+/// `milepost inbox`: what is waiting for a person, in every folder.
 pub(crate) fn inbox(terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let status = Some(RunStatus::Waiting.name().to_owned());

@@ -86,11 +86,11 @@ fn detach(terminal: &mut Terminal) -> CliResult {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
-    // The child must be the only writer, otherwise the pipe never reaches its end.
+    // The child must be the only writer; otherwise the pipe would never reach its end.
     drop(command);
     for line in BufReader::new(reader).lines() {
         let line = line?;
-        // The run id is the first result; later output of the child has no reader.
+        // The run id is the first result; nobody reads the child's later output.
         if RunId::parse(&line).is_ok() {
             let view = follow::view(&CliSession::open(terminal)?, &line)?;
             return terminal.answer(&view, |terminal| follow::show_card(&view, terminal));
@@ -198,7 +198,8 @@ pub(crate) fn submit(args: &SubmitArgs, terminal: &mut Terminal) -> CliResult {
     }
 }
 
-/// After a message to a run, follows the run until it ends or waits again, and then its parent run.
+/// After a run has received a message, follows it until it ends or is waiting again, and then
+/// follows its parent run.
 fn continue_run(
     session: &CliSession,
     view: &RunView,

@@ -236,7 +236,7 @@ impl Play<'_> {
         unreachable!("{:?}: no run begins", self.death);
     }
 
-    /// Does whatever the run waits for until it ends, and returns its final view.
+    /// Does everything that the run is waiting for until it ends, and returns its final view.
     fn play_out(&mut self) -> Value {
         for _ in 0..LOOKS {
             let view = self.stage.place.run(["show", &self.run, "--json"]).ends(0).json();
@@ -344,7 +344,7 @@ fn told(view: &Value) -> Value {
     })
 }
 
-/// Plays a scenario once undisturbed, and then with a crash at every possible moment.
+/// Plays a scenario once undisturbed, and then with a crash at every possible point.
 fn check(text: &'static str, cancels: bool) {
     let mut stage = Stage::new(Scenario { text, cancels });
     let (whole, died, processes, calls) = stage.play(Death::None);

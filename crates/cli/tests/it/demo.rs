@@ -95,7 +95,7 @@ fn json_output_is_one_object() {
     }
 }
 
-/// A waiting run still waits after the next demo, and the printed command finds it.
+/// A waiting run is still waiting after the next demo, and the printed command finds it.
 #[test]
 fn the_next_demo_leaves_a_run_that_waits() {
     let place = Place::new();

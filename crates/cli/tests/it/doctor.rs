@@ -166,7 +166,7 @@ fn the_target_of_a_link_is_left_alone() {
     assert_eq!(links, 2, "{report:#}");
 }
 
-/// Replaces the first occurrence of a text in a file.
+/// Replaces the first occurrence of a string in a file.
 fn change(place: &Place, name: &str, from: &[u8], to: &[u8]) {
     let path = place.below(name);
     let mut bytes = fs::read(&path).expect("reads");

@@ -18,7 +18,7 @@ use crate::{Place, Ran};
 /// How long a write takes: longer than an exiting process needs to notice the signal.
 const SLOW: Duration = Duration::from_millis(900);
 
-/// The exit code of a command whose run waits for a person.
+/// The exit code of a command whose run is waiting for a person.
 const PERSON: i32 = 4;
 
 const TWO: &str = "

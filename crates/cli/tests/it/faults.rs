@@ -63,7 +63,7 @@ fn told(ran: &Ran, told: &str) {
     assert!(ran.err.contains("hint: "), "{told}: {}", ran.err);
 }
 
-/// A disk that fails at any moment ends the process at once. Only what was recorded counts: if the
+/// A disk failure at any point ends the process immediately. Only what was recorded counts: if the
 /// run exists, it can be finished.
 #[test]
 fn a_disk_that_fails_loses_no_run() {
@@ -133,7 +133,7 @@ fn a_full_disk_stops_before_the_next_side_effect() {
     }
 }
 
-/// A file that cannot grow any further counts as a full disk, whatever the reason.
+/// A file that cannot grow any further counts as a full disk, regardless of the reason.
 #[test]
 fn a_file_that_may_not_grow_harms_no_other_run() {
     let (_server, place) = things();

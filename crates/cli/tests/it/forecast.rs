@@ -124,8 +124,8 @@ impl Counter {
     }
 }
 
-/// Answers whatever the run waits for until it waits for nothing, and returns the number of agent
-/// submissions.
+/// Supplies everything that the run is waiting for until it is waiting for nothing, and returns the
+/// number of agent submissions.
 fn attend(place: &Place, run: &str) -> u64 {
     let handed_in = AtomicU64::new(0);
     for _ in 0..20 {

@@ -20,7 +20,7 @@ steps:
     headers: {X-Of: "${{ steps.look.output.id }}"}
 "#;
 
-/// A folder with a run that waits for an approval, the run's server, and a second server.
+/// A folder with a run that is waiting for an approval, the run's server, and a second server.
 struct Asked {
     place: Place,
     server: Server,

@@ -135,7 +135,7 @@ impl Hunter<'_> {
         Duration::from_micros(self.dice.next(span * 1_000))
     }
 
-    /// Kills a process at a random moment of its life.
+    /// Kills a process at a random time.
     fn hunt(&mut self, kind: &'static str, words: &[&str], typed: Option<&str>) -> Ended {
         let moment = self.moment(kind);
         let mut child = self.spawn(words, typed);
@@ -430,8 +430,8 @@ fn save(hunter: &mut Hunter<'_>) {
         let words = ["workflow", "save", "saved.yaml", "--overwrite", "--json"];
         let ended = hunter.hunt("save", &words, None);
         let there = fs::read_to_string(&path).unwrap_or_default();
-        // The file is complete, whoever wrote it, and never older than the last acknowledged
-        // version.
+        // The file is complete, no matter which process wrote it, and never older than the last
+        // acknowledged version.
         let mark = there.lines().next().and_then(|line| line.rsplit(' ').next()?.parse().ok());
         let found: usize = mark.unwrap_or(0);
         assert!(found == 0 && there.is_empty() || there == text(found), "{there}");

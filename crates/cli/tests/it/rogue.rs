@@ -90,7 +90,7 @@ impl Victim {
         Victim::of(ASKED, 4, || answer(201, &json!({})))
     }
 
-    /// Starts a run of this workflow, which waits.
+    /// Starts a run of this workflow; the run is then waiting.
     fn of(text: &str, code: i32, said: impl Fn() -> Reply + Send + Sync + 'static) -> Victim {
         let server = Server::start(move |_| said());
         let place = Place::with(&[("depot.yaml", DEPOT), ("asked.yaml", text)]);

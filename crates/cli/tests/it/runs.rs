@@ -249,7 +249,7 @@ const ASKING: &str = "workflow: asking\nsteps: [{id: ok, approve: Go on?}]\n";
 const WORKING: &str = "workflow: working\nsteps: [{id: look, prompt: Look}]\n";
 const PARENT: &str = "workflow: parent\nsteps: [{id: a, run: workflow CHILD}]\n";
 
-/// A command following a run is notified when a child run waits.
+/// A command following a run is notified when a child run is waiting.
 #[test]
 fn a_run_waits_with_the_run_of_its_step() {
     for (child, text, code, kind) in
@@ -395,7 +395,7 @@ fn a_question_says_what_it_asks_and_whom() {
     let run = begun();
     let id = run["run_id"].as_str().expect("an id");
     in_terminal(&place, &format!("approve {id} --answer answer.json"), "y\n").ends(0);
-    // Pretending to be somebody else does not answer a question meant for them.
+    // Pretending to be someone else does not answer a question meant for them.
     place.put("form.yaml", &FORM.replace("BY", "somebody-else"));
     let run = begun();
     let id = run["run_id"].as_str().expect("an id");

@@ -19,7 +19,7 @@ const ASKED: &str = "workflow: asked\ninputs: {pass: {type: string, secret: true
      - {id: ok, approve: Make it?}\n  \
      - {id: make, run: depot parts:create, body: {key: '${{ inputs.pass }}'}, depends_on: [ok]}\n";
 
-/// A run that waits for an approval, whose process has ended.
+/// A run that is waiting for an approval and whose process has exited.
 fn waiting(server: &Server) -> (Place, String) {
     let place = Place::with(&[("depot.yaml", DEPOT), ("asked.yaml", ASKED)]);
     place.run(["catalog", "import", "depot.yaml", "--base-url", &server.url]).ends(0);

@@ -1,5 +1,5 @@
 //! A process with writes in flight is stopped and wakes up, while other processes look for undriven
-//! runs. A living process keeps its runs, whatever the clocks say.
+//! runs. A live process keeps its runs, regardless of the clocks.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};

@@ -251,7 +251,7 @@ struct Walk<'w, 'g> {
     completed: Vec<String>,
     /// The keys of the steps that were offered.
     offered: Vec<String>,
-    /// How often the context had to be extended.
+    /// How many times the context had to be extended.
     repairs: usize,
 }
 

@@ -1,5 +1,5 @@
-//! A run continues in the world it started in: with its own catalogs and texts, wherever the
-//! driving process was started and however the files have changed since.
+//! A run continues in the world it started in: with its own catalogs and workflow sources, wherever
+//! the driving process was started and however the files have changed since.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -85,7 +85,7 @@ impl Projects {
         finish(self.command(folder).args(line.split(' ')), "")
     }
 
-    /// Starts a run in the first project that waits.
+    /// Starts a run in the first project; the run is then waiting.
     fn waiting(&self, name: &str, text: &str, code: i32) -> String {
         self.place.put(&format!("a/{name}.yaml"), text);
         let ran = last(&self.say("a", &format!("run {name}.yaml --json")).ends(code));

@@ -117,7 +117,7 @@ async fn save(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failu
     let document = workflow::read(&writer.reader, content.as_bytes(), None);
     let there = document.id.as_deref().and_then(|id| writer.reader.workflow(id).ok());
     let there = there.filter(|entry| entry.version == version);
-    // Already saved by an earlier attempt whose outcome was not seen.
+    // An earlier attempt, whose outcome was not recorded, has already saved it.
     if let (Some(_), Some(id)) = (there, &document.id) {
         return Ok(json!({"workflow_id": id, "version": version}));
     }
@@ -153,7 +153,7 @@ async fn inputs(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Fai
     Ok(json!({"missing": missing.collect::<Vec<_>>()}))
 }
 
-/// The name of the input that a JSON pointer leads into.
+/// The name of the input that a JSON pointer points into.
 fn input_of(path: &str) -> Option<&str> {
     path.strip_prefix("/inputs/")?.split('/').next()
 }

@@ -22,7 +22,7 @@ pub(crate) const CHOSEN: &str = "milepost.chosen";
 pub const DRAFT: &str = "draft";
 /// The agent step that submits missing inputs.
 pub const INPUTS: &str = "inputs";
-/// How often the client's model is asked before someone else has to take over.
+/// How many times the client's model is asked before someone else has to take over.
 pub const ROUNDS: u32 = limits::AUTHOR_ROUNDS;
 /// The step that saves the workflow.
 const SAVE: &str = "save";
@@ -35,7 +35,7 @@ pub fn is_orchestration(workflow: &str) -> bool {
     ORCHESTRATIONS.contains(&workflow)
 }
 
-/// The workflow to run in the end.
+/// The workflow that an orchestration eventually runs.
 #[derive(Debug)]
 enum Subject {
     /// An existing workflow in the library, unchanged.

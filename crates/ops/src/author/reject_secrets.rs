@@ -70,8 +70,8 @@ pub(super) fn lacking(names: &[&str]) -> Problem {
     Problem::new(Code::InputInvalid, message, how())
 }
 
-/// Rejects secrets of the workflow that an orchestration is about to run, in values submitted to
-/// it. Other runs separate secrets themselves.
+/// Rejects values submitted to an orchestration if they contain secret inputs of the workflow that
+/// it is about to run. Other runs keep secrets out of their journals themselves.
 pub(crate) fn of_run<'v>(
     writer: &Writer,
     run: &RunView,

@@ -205,7 +205,7 @@ fn no_scheme(scheme: &str, schemes: &BTreeMap<String, SecurityScheme>) -> Proble
     Problem::new(Code::ParamsInvalid, message, hint)
 }
 
-/// The parts that a scheme takes.
+/// The parts that the credentials of a scheme consist of.
 fn takes(scheme: &SecurityScheme) -> &'static [CredentialField] {
     match scheme {
         SecurityScheme::ApiKey { .. } => &[CredentialField::Key],

@@ -71,8 +71,8 @@ async fn remove_catalog(writer: &Writer, _: &dyn Caller, request: Request) -> Re
     })
 }
 
-/// The catalog to remove. A full id comes first, even if its record is unreadable or only its
-/// document is left; then an id that starts with the given name.
+/// The catalog to remove. An exact id takes precedence over one that starts with the given name,
+/// even if its record is unreadable or only its document is left.
 fn meant(writer: &Writer, request: &Request) -> Result<CatalogId> {
     let which = which(request.catalog_id.as_deref(), request.catalog_title.as_deref())?;
     let shelf = &writer.reader.shelf;

@@ -28,7 +28,6 @@ const TOLD: &[&str] = &[
     "x-total-count",
 ];
 
-/// The body of a response.
 #[derive(Debug, PartialEq)]
 pub(crate) enum AnswerBody {
     /// An empty body.

@@ -16,7 +16,7 @@ pub struct TypedArguments {
 #[derive(Debug, Clone)]
 pub enum TypedBody {
     Text(String),
-    /// The path of the file that contains it.
+    /// The path of the file that contains the body.
     File(String),
 }
 

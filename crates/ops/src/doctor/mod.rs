@@ -94,7 +94,7 @@ fn mending() -> Invocation {
     Invocation::of("doctor").with("fix", true)
 }
 
-/// A hint to run the automatic fix or do something else.
+/// A hint to run the automatic fix, followed by the alternative.
 fn mended_or(otherwise: &str) -> Hint {
     Hint::text("run ").call(mending()).then(otherwise)
 }

@@ -114,7 +114,7 @@ mod sealed {
     impl Sealed for crate::writer::Writer {}
 }
 
-/// Everything that operations of this process work with, and the wording of the door.
+/// Everything that operations of this process work with, and the wording of the interface.
 #[derive(Debug)]
 pub struct Services {
     pub(crate) writer: Writer,

@@ -306,7 +306,7 @@ impl Operations {
         self.services.writer.reader.config().map_or(Confirm::Person, |config| config.confirm)
     }
 
-    /// Changes when a workflow is added or removed. Very cheap to compute.
+    /// A value that changes when a workflow is added or removed. Very cheap to compute.
     pub fn stamp(&self) -> u64 {
         self.services.writer.reader.stamp()
     }

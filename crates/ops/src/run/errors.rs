@@ -118,8 +118,8 @@ fn newer(message: String, run: &RunId) -> Problem {
     Problem::new(Code::StorageFailed, message, hint).context("run_id", run.as_str())
 }
 
-/// The problem for a run whose events can no longer be written. Nothing is lost; the run can be
-/// resumed from there.
+/// The problem for a run whose events can no longer be written. Nothing that was written is lost,
+/// and the run can be resumed.
 fn stalled(run: &RunId, error: &JournalError) -> Problem {
     let before = match error {
         JournalError::Full => "free some disk space",

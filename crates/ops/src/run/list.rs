@@ -76,7 +76,7 @@ impl ListedRun {
             workflow: row.workflow.as_str().to_owned(),
             title: row.title.clone(),
             status: match row.standing.is_asleep() {
-                // A sleeping run continues without help, so it counts as running.
+                // A sleeping run continues on its own, so it counts as running.
                 true => Status::Running,
                 false => of_index(row.standing.status),
             },
@@ -103,8 +103,8 @@ fn of_index(status: RunStatus) -> Status {
     }
 }
 
-/// Summarizes rows of the index, adding what is only in the journal: whether a run waits for
-/// someone, or is orphaned.
+/// Summarizes rows of the index, adding what is only in the journal: whether a run is waiting for
+/// someone or is orphaned.
 pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<ListedRun>> {
     let mut all = Vec::with_capacity(records.len());
     for record in records {
@@ -123,7 +123,7 @@ pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Resul
     Ok(all)
 }
 
-/// What a run waits for although it is active according to the index: one of its child runs, or a
+/// What a run is waiting for even though the index lists it as active: one of its child runs, or a
 /// process to drive it.
 async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     if row.quarantined {
@@ -143,8 +143,8 @@ async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<Str
     Ok(orphaned.then(|| WaitingKind::Adrift.name().to_owned()))
 }
 
-/// What a run waits for, marked as expired if the time to answer a question or the deadline of the
-/// run has passed. The index does not record that while no process drives the run.
+/// What a run is waiting for, marked as expired if the time to answer a question or the deadline of
+/// the run has passed. The index does not record this while no process is driving the run.
 async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
     let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);

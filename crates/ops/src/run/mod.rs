@@ -105,7 +105,7 @@ pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView> {
     Ok(RunView::of(&snapshot))
 }
 
-/// Waits up to `patience` for a run to end or to wait for someone, and returns its view.
+/// Waits up to `patience` until a run has ended or is waiting for someone, and returns its view.
 pub(crate) async fn follow(
     runs: &dyn RunReader,
     call: &dyn Caller,

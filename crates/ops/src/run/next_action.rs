@@ -39,7 +39,7 @@ impl NextAction {
         NextAction(submit.with("step_id", step).with("output", OUTPUT))
     }
 
-    /// Submit a variable that a run waits for.
+    /// Submit a variable that a run is waiting for.
     pub(crate) fn variable(run: &str, name: &str) -> NextAction {
         let submit = Invocation::of("workflow.submit").with("run_id", run);
         NextAction(submit.with("context", json!({name: VALUE})))

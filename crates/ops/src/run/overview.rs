@@ -87,7 +87,7 @@ pub async fn overview(reader: &Reader) -> Result<RunOverview> {
     Ok(overview)
 }
 
-/// What a run waits for: items for a person, then items for agents.
+/// What a run is waiting for: items for a person, then items for agents.
 fn asked(view: &RunView) -> (Vec<WaitingItem>, Vec<WaitingItem>) {
     let next = || view.next.clone().unwrap_or_else(|| NextAction::look(&view.run_id));
     let of = |kind: WaitingKind, step: Option<String>, message: String| WaitingItem {

@@ -16,7 +16,7 @@ use crate::prelude::*;
 pub(crate) use person::is_signed;
 
 /// The key that signs decisions in new runs, if the person has set a PIN. A key that existed before
-/// and has disappeared is an error: without it, anything with a terminal could decide.
+/// and has disappeared is an error: without it, any program with access to a terminal could decide.
 pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
     let known = of(writer).key().or_problem()?;
     if known.is_none() && was_signed(writer).await? {

@@ -66,8 +66,8 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
         false => (Some(child.workflow), child.inputs),
     };
     let id = workflow_id.as_deref();
-    // The text that the parent run is pinned to. Only a workflow chosen while the run was under way
-    // has none.
+    // Use the source that the parent run is pinned to. Only a workflow that was chosen during the
+    // run has none.
     let compiled = match id.and_then(|id| world.text(id)?.compiled()) {
         Some(pinned) => pinned,
         None => WorkflowSubject::compiled(&writer.reader, None, id)?,
@@ -82,7 +82,6 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
     prepared(writer, sender, &SilentCaller, wanted).await
 }
 
-/// The run to prepare.
 struct WantedRun {
     id: RunId,
     compiled: Arc<CompiledWorkflow>,

@@ -116,7 +116,7 @@ impl CatalogSender {
         self.shared.worlds.keep(workspace, world)
     }
 
-    /// The sender for the same run with other versions.
+    /// The sender for the same run with different versions of its catalogs and workflows.
     pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> Arc<CatalogSender> {
         self.at(Arc::new(self.place.moved(workflow, versions)))
     }
@@ -614,8 +614,8 @@ fn told_by(command: &ApiCommand, outcome: AttemptOutcome) -> AttemptOutcome {
 }
 
 /// Lets a request start while this process still owns the run, and continue until its timeout. The
-/// deadline is checked explicitly, because in a suspended process that wakes, work that is ready
-/// may run before a timer fires.
+/// deadline is checked explicitly, because when a suspended process resumes, other work may run
+/// before the timer fires.
 fn permit(sending: &OutgoingRequest, timeout: Duration) -> RequestPermit {
     let (own, until) = (sending.permit.clone(), monotonic() + timeout);
     RequestPermit::new(move || own.holds(), move || monotonic() < until)

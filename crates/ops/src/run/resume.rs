@@ -312,7 +312,7 @@ async fn needs(
     }
 }
 
-/// The parent run, if it has a budget and its step no longer waits for this run.
+/// The parent run, if it has a budget and its step is no longer waiting for this run.
 async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
     let parent = state.head.parent.as_ref()?;
     let above = RunId::parse(&parent.run).ok()?;
@@ -488,7 +488,7 @@ async fn ahead(writer: &Writer, snapshot: &Snapshot, run: RunView) -> Result<Res
     Ok(Response { plan, forecast: Some(forecast_view(&forecast)), changes, run })
 }
 
-/// The problem with changing a run that has not ended, even if it is orphaned.
+/// The problem when a request would change an orphaned run, which has not ended.
 fn left_alone(run: &RunId, missing: Option<&MissingWorld>) -> Problem {
     let message = "no process is driving this run, and it has not ended";
     let (message, hint) = match missing {
@@ -553,7 +553,7 @@ fn with_children<'a>(
 async fn continued(writer: &Writer, run: &RunId) -> Result<Option<(Vec<StepPlanView>, Forecast)>> {
     let Ok(snapshot) = writer.reader.runs().snapshot(run).await else { return Ok(None) };
     if matches!(snapshot.state.end, Some(End::Succeeded(_))) {
-        // It was resumed separately and succeeded: the step only waits for its end.
+        // It was resumed separately and has succeeded, so the step only needs its result.
         return Ok(Some((Vec::new(), Forecast::NONE)));
     }
     let (flow, state) = (&snapshot.flow, &*snapshot.state);

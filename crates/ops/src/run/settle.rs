@@ -93,7 +93,7 @@ fn untold(key: &StepKey) -> Problem {
     Problem::new(Code::ParamsInvalid, message, hint)
 }
 
-/// The only step that waits for such a decision.
+/// The only step that is waiting for such a decision.
 fn waiting(view: &RunView) -> Result<String> {
     let mut all = view.waiting.iter().filter(|one| is_meant(one.kind) && one.run_id.is_none());
     match (all.next(), all.next()) {
@@ -103,18 +103,18 @@ fn waiting(view: &RunView) -> Result<String> {
     }
 }
 
-/// Whether a step that waits in this way can be settled.
+/// Whether `workflow.decide` applies to a step that is waiting in this way.
 pub fn is_meant(kind: WaitingKind) -> bool {
     matches!(kind, WaitingKind::Decision | WaitingKind::Person)
 }
 
-/// The problem when no step waits for such a decision.
+/// The problem when no step is waiting for such a decision.
 pub fn nothing_open() -> Problem {
     let hint = Hint::text("see what is waiting with ").call(Invocation::of("inbox"));
     Problem::new(Code::RunConflict, "no step is waiting for such a decision", hint)
 }
 
-/// The problem when several steps wait for such a decision and the request names none.
+/// The problem when several steps are waiting for such a decision and the request names none.
 pub fn several(view: &RunView) -> Problem {
     let open = view.waiting.iter().filter(|one| is_meant(one.kind));
     next_action::one_of(view, SettleStep::NAME, open, "several steps are waiting for a decision")

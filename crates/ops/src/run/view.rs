@@ -293,7 +293,7 @@ impl RunView {
         self.status.has_ended()
     }
 
-    /// Marks the run as waiting because no process drives it.
+    /// Marks the run as waiting because no process is driving it.
     pub(crate) fn is_adrift(&mut self) {
         self.status = RunStatus::Waiting;
         let message = "no process is driving this run".to_owned();
@@ -309,7 +309,7 @@ impl RunView {
         }
     }
 
-    /// Whether the run waits for this kind of action.
+    /// Whether the run is waiting for this kind of action.
     pub(crate) fn waits_for(&self, kind: WaitingKind) -> bool {
         self.waiting.iter().any(|waiting| waiting.kind == kind)
     }
@@ -321,7 +321,7 @@ impl RunView {
         !self.waiting.is_empty() && self.waiting.iter().all(|waiting| drives(waiting.kind))
     }
 
-    /// Adds what a child run waits for.
+    /// Adds what a child run is waiting for.
     pub(crate) fn waits_with(&mut self, child: RunView) {
         self.status = RunStatus::Waiting;
         let run = child.run_id;

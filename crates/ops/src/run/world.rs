@@ -32,8 +32,8 @@ pub(crate) struct OpenedWorld {
     pub(crate) world: Option<RunWorld>,
     pins: PinsById,
     texts: TextsById,
-    /// Requests that were drafted lately, by their digest: what is sent is what was recorded,
-    /// whatever has become of its catalog meanwhile, and it is drafted once.
+    /// Recently drafted requests, by digest, so that each is drafted once and sent as recorded even
+    /// if its catalog has changed in the meantime.
     pub(crate) drafts: LruCache<String, Arc<DraftedRequest>>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) enum VersionChoice {
     Latest,
 }
 
-/// The texts of workflows, by id.
+/// Pinned workflow sources, by id.
 type TextsById = BTreeMap<String, Arc<PinnedWorkflow>>;
 
 impl OpenedWorld {
@@ -322,9 +322,9 @@ impl WorldCache {
     }
 }
 
-/// Why a run's world cannot be opened, if that is clear without reading it.
+/// Why a run's world cannot be opened, if that can be determined without reading it.
 fn unusable(head: &RunCreated) -> Option<MissingWorld> {
-    // The workspace is empty if the process that started the run had no folder.
+    // The workspace is empty if the process that started the run had no working directory.
     if !head.workspace.is_empty() && !Path::new(&head.workspace).is_dir() {
         return Some(MissingWorld::Workspace { path: head.workspace.clone() });
     }
@@ -400,8 +400,8 @@ impl OpenedWorld {
         Ok(())
     }
 
-    /// Checks that every document is present. If only its catalog still has a document, the
-    /// document is stored again.
+    /// Checks that every document is present. A document that is missing among those kept for runs
+    /// is copied from its catalog, if the catalog still has it.
     fn has_documents(&self) -> Result<(), MissingWorld> {
         let catalogs = &self.writer.reader.shelf;
         for (id, pin) in &self.pins {
@@ -417,7 +417,7 @@ impl OpenedWorld {
     }
 }
 
-/// The problem with a catalog that was added after its run had started.
+/// The problem for a catalog that was added after the run had started.
 pub(crate) fn came_later(catalog: &str) -> Problem {
     let message = format!("catalog `{catalog}` was added after this run had started");
     let hint = Hint::text("continue it with ").call(Invocation::of("workflow.resume"));

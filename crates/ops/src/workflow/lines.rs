@@ -8,14 +8,11 @@ use std::ops::Range;
 
 use crate::limits::{DIFF_CHANGES, DIFF_CONTEXT_LINES};
 
-/// The differences between two files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// The unified diff; empty if the files are equal.
     pub(crate) text: String,
-    /// The number of added lines.
     pub(crate) added: usize,
-    /// The number of removed lines.
     pub(crate) removed: usize,
 }
 

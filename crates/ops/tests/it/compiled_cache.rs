@@ -1,4 +1,4 @@
-//! A text that was run before is run again without being parsed again, as long as nothing has
+//! A source that was run before is run again without being parsed again, as long as nothing has
 //! changed.
 
 use milepost_ops::Code;

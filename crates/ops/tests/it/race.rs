@@ -28,7 +28,7 @@ const FULL: &str = "MILEPOST_TEST_FULL";
 /// Tells the other process its role and its directory.
 const DIRECTORY: &str = "MILEPOST_TEST_RACE_DIRECTORY";
 
-/// A text with unusual formatting that any rewrite would change.
+/// A source with unusual formatting that any rewrite would change.
 fn text(who: &str) -> String {
     format!(
         "\u{feff}# of {who}\r\nworkflow:   race   # mine\r\nsteps:\n  \

@@ -1,5 +1,5 @@
-//! A process has one driver, whatever it serves: anything a call gives to a run, such as a secret,
-//! is still available when another part of the process continues the run.
+//! A process has one driver, regardless of what it serves: anything a call gives to a run, such as
+//! a secret, is still available when another part of the process continues the run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

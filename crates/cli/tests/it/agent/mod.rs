@@ -41,7 +41,7 @@ impl Agent {
     }
 }
 
-/// A server that still waits for its first message.
+/// A server that is still waiting for its first message.
 fn client(place: &Place, arguments: &[&str]) -> Client {
     let mut command = place.command();
     command.arg("mcp").args(arguments);

@@ -61,7 +61,7 @@ const TWINS: [&str; 24] = [
     "inputs forget",
 ];
 
-/// Commands in a text for agents that should have been named as tools.
+/// Commands in a message for agents that should have been named as tools.
 fn foreign(text: &str) -> Vec<String> {
     let code = text.split('`').enumerate().filter(|(number, _)| number % 2 == 1);
     let foreign = code.filter(|(_, code)| {
@@ -157,7 +157,8 @@ fn failures_name_tools_and_not_commands() {
     }
 }
 
-/// Texts below the interfaces name operations; each interface translates them into its own terms.
+/// Messages from below the interfaces name operations; each interface translates them into its own
+/// terms.
 #[test]
 fn nothing_below_the_doors_speaks_of_the_command_line() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder");
@@ -168,7 +169,7 @@ fn nothing_below_the_doors_speaks_of_the_command_line() {
     assert_eq!(seen, BTreeSet::new());
 }
 
-/// Commands and flags between backticks in the texts of a folder.
+/// Commands and flags between backticks in the files of a folder.
 fn spans(folder: &Path, seen: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("is a folder") {
         let path = entry.expect("is an entry").path();

@@ -1,5 +1,5 @@
-//! Orchestrations: one durable run that writes or repairs a workflow, saves it and runs it, whoever
-//! does the model's part.
+//! Orchestrations: one durable run that writes or repairs a workflow, saves it and runs it, no
+//! matter who does the model's part.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn begin(agent: &mut Agent, tool: &str, arguments: &Value) -> String {
     made["task"]["taskId"].as_str().unwrap_or_else(|| panic!("no task: {made}")).to_owned()
 }
 
-/// The pending item of the run, once it waits.
+/// The pending item of the run, once it is waiting.
 fn due(agent: &mut Agent, run: &str) -> Value {
     let seen = agent.call("workflow_status", &json!({"run_id": run, "wait_s": 20}));
     assert_eq!(seen["status"], "waiting", "{seen}");

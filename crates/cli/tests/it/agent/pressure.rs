@@ -14,7 +14,7 @@ use crate::Place;
 /// The number of calls written before anything is read. A server that buffered their answers would
 /// use twice the memory it may.
 const CALLS: usize = 20_000;
-/// How often a server is looked at, and how many times in a row it must look the same to count as
+/// How often a server is polled, and how many times in a row it must look the same to count as
 /// stopped.
 const LOOK: Duration = Duration::from_millis(200);
 const LOOKS: usize = 10;

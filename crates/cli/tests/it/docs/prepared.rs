@@ -67,7 +67,7 @@ pub(super) fn begin(stage: &mut Stage) {
     }
 }
 
-/// Prepares whatever a line refers to, and replaces its placeholders.
+/// Prepares everything that a line refers to, and replaces its placeholders.
 pub(super) fn before(stage: &Stage, line: &str) -> String {
     if !line.contains(RUN) {
         return line.to_owned();

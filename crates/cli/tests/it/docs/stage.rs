@@ -172,7 +172,7 @@ fn code(line: &str) -> i32 {
     stated.map_or(0, |code| code.parse().expect("a number"))
 }
 
-/// Whether a text matches what the page shows; `…` stands for anything.
+/// Whether output matches what the page shows; `…` stands for anything.
 fn fits(shown: &str, found: &str) -> bool {
     let mut rest = found.trim_end();
     let mut parts = shown.trim_end().split('…');

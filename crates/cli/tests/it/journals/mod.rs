@@ -1,5 +1,5 @@
 //! Journals written by released versions: this version loads, shows, resumes and purges them,
-//! whatever has changed in the engine since.
+//! regardless of what has changed in the engine since.
 
 mod resume;
 
@@ -26,7 +26,7 @@ struct Journal {
     place: Place,
     now_ms: i64,
     views: Vec<View>,
-    /// Whether to simulate a rule that was added later and that all its texts break.
+    /// Whether to simulate a rule that was added later and that all its sources violate.
     has_added_rule: bool,
 }
 
@@ -136,7 +136,8 @@ impl Journal {
     }
 }
 
-/// Texts that have been reworded since, as old and new text. The meaning is the same.
+/// Messages that have been reworded since, as pairs of the old and the new wording. The meaning is
+/// the same.
 const REWORDED: &[(&str, &str)] = &[
     // The old text named a tool where a command is typed.
     ("with `workflow.submit`", "with `milepost submit <run>`"),
@@ -282,7 +283,8 @@ fn words<'v>(values: impl Iterator<Item = &'v Value>) -> BTreeSet<&'v str> {
     values.filter_map(Value::as_str).collect()
 }
 
-/// Stored journals stay readable: pinned texts are decoded, and new rules are not applied to them.
+/// Stored journals stay readable: pinned sources are decoded, and new rules are not applied to
+/// them.
 #[test]
 fn a_rule_added_later_changes_no_view() {
     let journal = Journal { has_added_rule: true, ..Journal::open("people") };

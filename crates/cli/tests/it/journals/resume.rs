@@ -1,5 +1,5 @@
-//! Brings every unfinished run of a stored journal to its end: answers whatever it waits for, and
-//! checks that nothing is sent twice.
+//! Brings every unfinished run of a stored journal to its end: supplies everything it is waiting
+//! for, and checks that nothing is sent twice.
 
 use std::process::Command;
 
@@ -42,7 +42,7 @@ struct Case {
 }
 
 /// A command, the keys to type at a terminal if it needs one, and its exit code. `RUN` stands for
-/// the run, and `CHILD` for the child run it waits for.
+/// the run, and `CHILD` for the child run it is waiting for.
 type Act = (&'static str, &'static [&'static str], i32);
 
 const fn case(

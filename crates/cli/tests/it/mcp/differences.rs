@@ -45,7 +45,7 @@ fn elements(expected: &[Value], actual: &[Value], at: &str, found: &mut Vec<Stri
     }
 }
 
-/// Whether a text matches a pattern in which `…` stands for any text.
+/// Whether a string matches a pattern in which `…` stands for any text.
 fn resembles(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split(ANY);
     let first = parts.next().expect("a split has a first part");

@@ -1,6 +1,6 @@
 //! A transcript: the lines sent to a server, and the answers it must give.
 //!
-//! The start of each line in the file says what it is:
+//! The start of each line in the file shows what the line is:
 //!
 //! - `> ` a line to send; if no answer follows it, none may arrive;
 //! - `< ` the complete answer, compared as JSON;

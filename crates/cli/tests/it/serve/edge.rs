@@ -1,4 +1,4 @@
-//! Every request gets exactly one answer, whatever its bytes, with and without a handshake.
+//! Every request gets exactly one answer, regardless of its bytes, with and without a handshake.
 
 use std::thread;
 
@@ -153,7 +153,7 @@ fn a_session_begins_with_a_handshake_that_may_be_tried_again() {
         assert_eq!((answer.status, answer.code()), (200, code), "{answer:?}");
         assert_eq!(answer.header("mcp-session-id"), None);
     }
-    // A newer client is offered our newest revision, whatever its header says.
+    // A newer client is offered our newest revision, regardless of its header.
     let hello = initialize("2027-01-01", &json!({})).to_string();
     let answer = server.ask("POST").header("MCP-Protocol-Version", "2027-01-01").body(hello).send();
     assert_eq!(answer.message()["result"]["protocolVersion"], "2025-11-25", "{answer:?}");

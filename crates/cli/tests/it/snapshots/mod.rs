@@ -26,7 +26,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots")
 }
 
-/// Compares a text with the recording of that name; all differences are reported together at the
+/// Compares output with the recording of that name; all differences are reported together at the
 /// end.
 fn compare(name: &str, told: &str, wrong: &mut Vec<String>) {
     let path = folder().join(format!("{name}.txt"));
@@ -476,7 +476,7 @@ fn messages_are_in_plain_english() {
     assert!(odd.is_empty(), "{}", odd.join("\n"));
 }
 
-/// Puts each state of a line on its own line, ignoring how often the spinner turned.
+/// Puts each state of a line on its own line, ignoring how many times the spinner turned.
 fn turned(text: &str) -> String {
     let turns = |c: char| ('\u{2801}'..='\u{28ff}').contains(&c);
     let mut lines: Vec<String> = Vec::new();
