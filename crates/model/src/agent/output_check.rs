@@ -18,7 +18,7 @@ use crate::suggest::excerpt;
 pub struct OutputIssue {
     /// The author's message, or what exactly does not match.
     pub message: String,
-    /// The next action to take: what was expected and what was found.
+    /// The next action to take, with what was expected and what was found.
     pub suggestion: String,
 }
 

@@ -31,7 +31,7 @@ pub use scope::WalkScope;
 pub enum WalkPosition<'w, 'c> {
     /// This step is due.
     Due(Box<DueStep<'w, 'c>>),
-    /// No step is due, and at least one remaining condition waits for a variable.
+    /// No step is due, and at least one remaining condition is waiting for a variable.
     Blocked(Vec<BlockedStep>),
     /// Every step is done, or skipped because its condition did not hold.
     Complete { skipped: Vec<&'w str> },
@@ -67,14 +67,14 @@ pub struct LoopPass<'w, 'c> {
 pub struct BlockedStep {
     /// The step with the condition, or the loop that it repeats.
     pub step: String,
-    /// The variable that the condition waits for.
+    /// The variable that the condition is waiting for.
     pub wanted: MissingVariable,
 }
 
 /// Why a walk cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {
-    /// A step that the workflow does not have, and the one that was probably meant.
+    /// The workflow has no step with this id; `near` is the id that was probably meant.
     #[error("there is no step `{id}`")]
     UnknownStep { id: String, near: Option<String> },
     /// The loops expand to more steps than the limit allows.
@@ -235,14 +235,15 @@ impl<'w, 'c> Walker<'w, 'c> {
         taken
     }
 
-    /// The number of completed passes of the loop that encloses the `inner` innermost ones.
+    /// The number of completed passes of the loop around the `inner` innermost loops; 0 if there is
+    /// no such loop.
     fn outer(&self, inner: usize) -> usize {
         let around = self.loops.len().checked_sub(inner + 1).and_then(|at| self.loops.get(at));
         around.map_or(0, |pass| self.done.passes_done(pass.id))
     }
 
-    /// Records a completed step inside a loop. This is not needed outside loops, where a step has
-    /// one instance, and a completed step is not skipped.
+    /// Records a completed step inside a loop. This is not needed outside loops, where each step
+    /// has a single instance and a completed step is never skipped.
     fn see(&mut self, id: &'w str) {
         if !self.loops.is_empty() {
             self.seen.insert(id);
@@ -300,7 +301,7 @@ impl<'w, 'c> Walker<'w, 'c> {
             let pass = LoopPass { id, spec, iteration, total, item };
             let (length, depth) = (self.key.len(), self.scope.depth());
             let _ = write!(self.key, "@{iteration}::");
-            // The condition of a loop may read the number of the pass that it decides on.
+            // A loop's condition may read the number of the pass that it is evaluated for.
             self.scope.enter(&pass);
             let begun = self.has_begun(looped);
             let enters = begun && passes.is_conditional() || self.enters(&passes, &pass);
@@ -404,7 +405,7 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
     }
 
-    /// Warns if a pass was reported as done that no longer exists.
+    /// Warns if a pass that no longer exists was reported as done.
     fn remark_on_end(&mut self, ended: usize, last: Option<usize>) {
         if let Some(last) = last.filter(|last| *last >= ended) {
             let key = &self.key;
@@ -414,8 +415,8 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
     }
 
-    /// Warns about steps that are skipped while their condition waits for a variable, because their
-    /// order may matter.
+    /// Warns about steps that are skipped while their condition is waiting for a variable, because
+    /// their order may matter.
     fn remark_on_waiting(&mut self) {
         for BlockedStep { step, wanted } in &self.blocked {
             let variable = &wanted.variable;

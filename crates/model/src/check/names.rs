@@ -358,8 +358,8 @@ impl<'c> Checker<'c> {
         self.output_reference(name, reference, located);
     }
 
-    /// Checks `steps.self`, which is the previous pass in a step that repeats and the submission in
-    /// a step that is verified.
+    /// Checks `steps.self`, which refers to the previous pass in a step that repeats and to the
+    /// submission in a step that is verified.
     fn own_reference(&mut self, reference: &Reference, site: Site<'_, '_>, place: SourceLocation) {
         if reads_submission(site) || site.names.step.is_some_and(repeats) {
             self.field_of("the step itself", SELF_FIELDS, reference.path.get(1), site.located);

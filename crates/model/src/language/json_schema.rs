@@ -260,7 +260,7 @@ struct Unfolding<'s> {
 #[derive(Clone, Copy)]
 struct Size {
     parts: usize,
-    /// Whether it leads back to a reference that is being expanded.
+    /// Whether the expansion leads back to a reference that is being expanded.
     returns: bool,
 }
 
