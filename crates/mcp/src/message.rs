@@ -20,7 +20,7 @@ pub enum Incoming<'a> {
     Nothing,
     /// One message.
     One(RpcMessage<'a>),
-    /// An array of messages, at least one.
+    /// A non-empty array of messages.
     Batch(Vec<RpcMessage<'a>>),
     /// Not a message at all.
     Unreadable(RpcError),

@@ -1,4 +1,4 @@
-//! Continues orphaned runs beside a server, with the operations of that server.
+//! Continues orphaned runs alongside a server, with the operations of that server.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};

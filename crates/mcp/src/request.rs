@@ -42,7 +42,7 @@ const GONE: &[&str] =
     &["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 /// The method that opens the stateless era.
 pub(crate) const DISCOVER: &str = "server/discover";
-/// The key in `_meta` that holds the protocol version of a stateless request.
+/// The key in `_meta` that contains the protocol version of a stateless request.
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The prefix of methods that are answered as 2025-11-25 requires: `rmcp` passes on methods it does
 /// not know, but would answer the plain name in the form of another era.

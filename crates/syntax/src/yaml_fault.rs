@@ -1,8 +1,8 @@
 //! Explains in our own words what is wrong with invalid YAML, with the position of the actual
 //! mistake and, if it is certain, a fix.
 //!
-//! The parser reports where it gave up, which for an unclosed quote or bracket is lines after the
-//! mistake.
+//! The parser reports where it gave up, which for an unclosed quote or bracket may be many lines
+//! after the mistake.
 
 use granit_parser::{ErrorKind as Kind, ScanError};
 

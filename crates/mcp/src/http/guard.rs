@@ -271,7 +271,7 @@ fn is_metadata(path: &str) -> bool {
 
 fn is_token(token: &Secret, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
     let given = bearer(headers)?;
-    // Compared in constant time, which does not reveal how much of the token was right.
+    // Compared in constant time, so that timing does not reveal how much of the token is correct.
     match bool::from(given.as_bytes().ct_eq(token.reveal().as_bytes())) {
         true => Ok(Principal::default()),
         false => Err(AccessRefusal::WrongToken),

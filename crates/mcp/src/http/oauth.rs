@@ -59,7 +59,7 @@ pub struct ResourceServer {
     issuer: String,
     issuer_url: Url,
     resource: Url,
-    /// The resource as tokens and metadata name it.
+    /// The name of the resource in tokens and metadata.
     audience: String,
     source: KeySource,
     /// Sends no credentials.

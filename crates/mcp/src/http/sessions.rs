@@ -88,8 +88,8 @@ impl HttpSession {
         self.revision.get().copied().unwrap_or(Revision::NEWEST)
     }
 
-    /// Registers a request as in flight. If one with the same id is just being answered, waits for
-    /// it, because its client has the answer or is about to get it.
+    /// Registers a request as in flight. If another request with the same id is being answered,
+    /// waits until that is done, because the client already has the answer or is about to get it.
     pub(super) async fn open(&self, id: &RequestId) -> Result<(), HttpError> {
         self.touch();
         let opened = self.looked(|| self.try_open(id)).await;

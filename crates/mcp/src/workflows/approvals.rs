@@ -281,7 +281,7 @@ impl WorkflowServer {
         }
     }
 
-    /// Takes the answer to a question in a task of the extension; answers to anything else are
+    /// Processes the answer to a question in a task of the extension; answers to anything else are
     /// ignored.
     pub(super) async fn answered_in_task(
         &self,
@@ -332,7 +332,7 @@ impl WorkflowServer {
         Ok((answer, None))
     }
 
-    /// Takes the answer to a question that was returned instead of a result.
+    /// Processes the answer to a question that was returned instead of a result.
     pub(super) async fn decided(
         &self,
         pending: PendingApproval,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::McpClient;
 
-/// The argument that holds the inputs, and the key of the form for missing ones.
+/// The argument that contains the inputs, and the key of the form for missing ones.
 pub(super) const INPUTS: &str = "inputs";
 
 /// The result of asking.
@@ -139,7 +139,7 @@ pub(super) async fn fields(
     Some(schema(properties, missing))
 }
 
-/// One form field. Forms hold only primitive values.
+/// One form field. Forms can contain only primitive values.
 fn field(view: &InputView) -> Option<Value> {
     let is_plain = match view.kind {
         InputType::String | InputType::Number | InputType::Integer | InputType::Boolean => true,

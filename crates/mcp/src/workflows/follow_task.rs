@@ -122,7 +122,7 @@ fn question(due: &DueView, last: Option<&str>, style: ToolStyle) -> CreateMessag
     sampling(messages)
 }
 
-/// Takes a client's answer to a question; `false` if it declined, or was not asked.
+/// Processes a client's answer to a question; `false` if it declined, or was not asked.
 pub(super) async fn take(
     server: &WorkflowServer,
     client: McpClient<'_>,

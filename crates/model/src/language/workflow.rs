@@ -83,8 +83,8 @@ impl Workflow {
     }
 
     /// Whether an agent can work through the workflow alone, step by step: every step is a prompt,
-    /// or a loop around prompts. A step with `for_each` expands to several steps, which only the
-    /// engine can do.
+    /// or a loop around prompts. A step with `for_each` expands to several steps, which requires
+    /// the engine.
     pub fn is_agent_only(&self) -> bool {
         // A guide has only agent steps, so its steps need not be searched in every call.
         self.spelling == Spelling::Guide

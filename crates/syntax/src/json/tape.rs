@@ -1,5 +1,5 @@
-//! The tape of a JSON text: one small slot for each key and value, in text order. No strings are
-//! copied.
+//! The tape of a JSON document: one small slot for each key and value, in text order. No strings
+//! are copied.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ pub struct ReadWarning {
     pub message: String,
 }
 
-/// The first warnings, and how many more there were.
+/// The first warnings, and the number of further ones.
 #[derive(Debug, Default)]
 pub struct ReadWarnings {
     pub kept: Vec<ReadWarning>,

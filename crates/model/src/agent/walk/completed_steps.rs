@@ -236,8 +236,7 @@ impl<'w, 'c> CompletedSteps<'w, 'c> {
         false
     }
 
-    /// Which of the steps that run in a body still have unused bare ids, and whether some have
-    /// none.
+    /// Whether any step that runs in a body has unused bare ids, and whether some have none.
     pub(super) fn bare_of(
         &self,
         body: &'w [Step],
