@@ -207,7 +207,7 @@ struct Envelope<'a> {
     id: Option<&'a str>,
     method: Option<&'a str>,
     params: Option<&'a str>,
-    /// Whether there is a `result` or an `error`.
+    /// Whether the message has a `result` or an `error`.
     answers: bool,
     /// A member that occurs twice, so that it is unclear which one is meant.
     twice: Option<&'static str>,

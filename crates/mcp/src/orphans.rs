@@ -8,7 +8,7 @@ use crate::limits;
 use crate::runtime::LazyRuntime;
 use crate::workflows::WorkflowServer;
 
-/// A thread that continues orphaned runs. Nothing is opened until there are runs.
+/// A thread that continues orphaned runs. Nothing is opened until a run exists.
 pub(crate) struct OrphanThread {
     /// Dropped when the server stops.
     open: mpsc::Sender<()>,

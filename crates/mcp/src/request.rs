@@ -56,7 +56,7 @@ const CREATE: &str = "tasks/create";
 pub(crate) enum Era {
     /// Every request carries its own protocol version and client.
     Stateless,
-    /// Clients open with a handshake, and there are no tasks.
+    /// Clients open with a handshake, and tasks are not supported.
     Handshake,
     /// Clients open with a handshake, and follow calls as the tasks of 2025-11-25.
     OlderTasks,

@@ -33,8 +33,8 @@ pub struct Document {
     pub spelling: Option<Spelling>,
     /// The workflow id, if it could be read.
     pub id: Option<String>,
-    /// The workflow, unless there are errors. Errors in a guide's validation criteria do not count,
-    /// because they only prevent the affected steps from being checked.
+    /// The workflow, unless the document has errors. Errors in a guide's validation criteria do not
+    /// count, because they only prevent the affected steps from being checked.
     pub workflow: Option<Workflow>,
     /// All violations, in document order.
     pub violations: Vec<Violation>,
@@ -302,8 +302,8 @@ fn id_key(spelling: Spelling) -> &'static str {
     }
 }
 
-/// The id in a form that can replace an unquoted one. In YAML it is quoted if it could be read as
-/// another type.
+/// The id in a form that can replace an unquoted one. In YAML, the id is quoted if it would
+/// otherwise be read as another type.
 fn plain_id(id: &WorkflowId, format: Format) -> String {
     let word = id.as_str();
     let is_letter = |c: char| c.is_ascii_lowercase();

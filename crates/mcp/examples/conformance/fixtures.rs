@@ -25,7 +25,7 @@ pub(super) fn of<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
         .map_err(|error| ErrorData::internal_error(format!("a fixture is wrong: {error}"), None))
 }
 
-/// Tools without arguments that answer at once, or after asking a question.
+/// Tools without arguments that answer immediately or after asking a question.
 const PLAIN: [&str; 29] = [
     "test_simple_text",
     "test_image_content",

@@ -1,9 +1,9 @@
 //! Decides who may send requests. This is the only check, and it precedes every route and method,
 //! including streams.
 //!
-//! A page in a browser can reach this machine through its own host name that resolves here, so the
-//! `Host` must be one of ours, and so must the `Origin` if there is one. Any local process can open
-//! a connection, so a token is needed even there.
+//! A page in a browser can reach this machine through a host name of its own that resolves to it,
+//! so the `Host` must be one of ours, and so must the `Origin` if there is one. Any local process
+//! can open a connection, so a token is required even for local connections.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -22,7 +22,7 @@ use super::oauth::{METADATA, OAuthError, ResourceServer};
 use super::probe::HEALTH;
 use crate::rpc_error::{RpcError, SERVER_ERROR};
 
-/// What a client has to present.
+/// What a client must present.
 #[derive(Clone)]
 pub enum HttpAccess {
     /// Nothing, which is only for tests of the protocol.

@@ -37,7 +37,7 @@ pub(super) struct HttpSession {
     revision: OnceLock<Revision>,
     /// Requests in flight.
     open: Mutex<HashMap<RequestId, Stage>>,
-    /// Notified when a request reaches another stage or is done.
+    /// Notified when a request reaches the next stage or is done.
     moved: Notify,
     /// Open streams for messages that the server sends on its own.
     streams: AtomicUsize,
@@ -235,7 +235,7 @@ pub(super) async fn sweep(sessions: Arc<Sessions>, idle: Duration) {
     loop {
         tokio::time::sleep(idle / limits::SESSION_LOOKS).await;
         for id in sessions.idle(idle) {
-            // The session may have ended on its own in the meantime, which is fine too.
+            // The session may have ended on its own in the meantime, which is not an error.
             let _ = sessions.close_session(&id).await;
         }
     }

@@ -1,4 +1,5 @@
-//! Approvals of runs, requested in the client that follows the run, where the person is.
+//! Approvals of runs, requested in the client that follows the run, because that is where the
+//! person is.
 //!
 //! An agent cannot approve. Only an answer to our elicitation, which shows what would be done,
 //! counts; a tool argument never does. A question that requires a terminal or a PIN, or that does

@@ -1,5 +1,5 @@
-//! The client behind a call: who it is, and whether it can be asked. Some calls are answered
-//! immediately, by the same code as all others but without going through `rmcp`.
+//! The client behind a call: who it is, and whether it can be asked questions. Some calls are
+//! answered immediately, by the same code as all others but without going through `rmcp`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -36,7 +36,7 @@ pub(super) enum McpClient<'c> {
     /// A client served by `rmcp`. In a session, it is asked with a request from the server;
     /// otherwise it repeats its request together with the answer.
     Peer(&'c Context),
-    /// A client of the guide contract. Nothing is known about it, and it cannot be asked.
+    /// A client of the guide contract. Nothing is known about it, and it cannot be asked questions.
     Guide,
     /// A client whose call is answered immediately, without `rmcp`, or not at all.
     AtOnce(&'c AtOnce),

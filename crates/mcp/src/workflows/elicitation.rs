@@ -27,7 +27,7 @@ pub(super) enum FormResult {
     Nobody,
     /// The call was canceled while the user was being asked, so any answer is ignored.
     Gone,
-    /// The answer will come with another request.
+    /// The answer will arrive in a later request.
     Later(InputRequests),
 }
 

@@ -267,7 +267,7 @@ impl WorkflowServer {
         self.meant(tool).is_some()
     }
 
-    /// Calls a tool for a client of the guides, which cannot be asked.
+    /// Calls a tool for a client of the guides, which cannot be asked questions.
     pub(crate) async fn call_for_guides(
         &self,
         tool: &str,

@@ -227,7 +227,7 @@ impl WorkflowServer {
         }
     }
 
-    /// Executes a call unless it was canceled, and reports progress meanwhile.
+    /// Executes a call unless it was canceled, and reports progress while it runs.
     async fn once(&self, calling: &ToolCall<'_>, yes: &[String]) -> Result<Response, Problem> {
         if calling.client.is_gone() {
             return Err(gone());

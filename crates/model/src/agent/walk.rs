@@ -2,7 +2,7 @@
 //!
 //! The walk is stateless: the caller keeps all state. A step inside a loop is identified by its
 //! instance key, `loop@2::step`. A caller that appends the key of each step it was given walks
-//! every loop correctly; for one that appends bare ids, the occurrences are counted.
+//! every loop correctly; for a caller that appends bare ids, their occurrences are counted instead.
 
 use std::fmt::Write as _;
 
@@ -65,7 +65,7 @@ pub struct LoopPass<'w, 'c> {
 /// A condition that cannot be decided yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockedStep {
-    /// The step with the condition, or the loop that it repeats.
+    /// The step that has the condition, or the loop that the condition controls.
     pub step: String,
     /// The variable that the condition is waiting for.
     pub wanted: MissingVariable,
@@ -217,7 +217,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     /// Whether a step is done or skipped. Bare ids count only for instances that run, so the n-th
-    /// occurrence of an id completes the n-th of those.
+    /// occurrence of an id completes the n-th such instance.
     fn is_done(&mut self, step: &'w Step) -> bool {
         let id = step.name();
         if self.done.keys.contains(self.key.as_str()) {
@@ -380,7 +380,7 @@ impl<'w, 'c> Walker<'w, 'c> {
 
     /// Warns if a later step was done before the one that is due, which is allowed.
     fn remark_on_later(&mut self, due: usize, steps: &[&'w Step]) {
-        // Most callers go step by step, so nothing after the due step is done.
+        // Most callers proceed step by step, so nothing after the due step is done.
         let so_far = steps[..=due].iter().filter(|step| self.done.has_touched(step)).count();
         if so_far == self.done.touched.len() {
             return;

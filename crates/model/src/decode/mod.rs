@@ -112,7 +112,8 @@ fn is_collection(node: &SyntaxNode) -> bool {
     matches!(node.kind, SyntaxKind::Map(_) | SyntaxKind::List(_))
 }
 
-/// Text that must also satisfy a parser, so quoting another scalar is not offered as a fix.
+/// Decodes text that is then parsed further, so quoting a number or boolean is not offered as a
+/// fix.
 pub(crate) fn text(node: &SyntaxNode, want: &str, report: &mut Report) -> Option<String> {
     let text = node.text().map(str::to_owned);
     text.or_else(|| mistyped(node, want, None, report))
