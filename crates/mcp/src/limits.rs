@@ -66,7 +66,7 @@ pub const OPEN_REQUESTS_MAX: usize = 4_096;
 /// Maximum number of tokens of each kind that are kept for calls that were answered with a
 /// question. The oldest is dropped first.
 pub(crate) const TOKENS: usize = 256;
-/// How long such a token is valid.
+/// How long the token of a call that was answered with a question is valid.
 pub(crate) const TOKEN_VALID: Duration = Duration::from_mins(5);
 /// Maximum number of characters in a question. Anything longer cannot be reviewed in a form.
 pub(crate) const QUESTION_CHARS: usize = 8_000;

@@ -90,7 +90,8 @@ pub enum Params<'a> {
 
 impl Params<'_> {
     /// The parameters by name, rejecting duplicate keys; absent parameters give an empty map. The
-    /// JSON was scanned as part of its line, so it is valid JSON and not too deep for recursion.
+    /// JSON was scanned as part of its line, so it is valid JSON and not nested too deeply for
+    /// recursion.
     pub(crate) fn object(self) -> Result<Map<String, Value>, RpcError> {
         let text = match self {
             Params::None => return Ok(Map::new()),

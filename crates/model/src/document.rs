@@ -275,7 +275,7 @@ fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violat
         };
         report.findings.push(fault.suggest("fix these first"));
     }
-    // Aliases matter only for fixes, and most documents need none.
+    // Aliases matter only for fixes, and most documents need no fixes.
     let mended = report.findings.iter().any(|finding| finding.mend.is_some());
     let aliases = if mended { fix::aliases(source, root) } else { Vec::new() };
     let findings = report.findings.into_iter();

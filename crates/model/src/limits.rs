@@ -49,8 +49,8 @@ pub const UNANCHORED_BYTES: usize = 16 * 1024;
 pub const SCHEMA_UNFOLDED: usize = 20_000;
 /// Maximum size in bytes of an output that is searched again ignoring case.
 pub const OTHER_LETTERS_BYTES: usize = 64 * 1024;
-/// Maximum number of oversized patterns that are compiled for one document, because finding out
-/// that one is too large is slow.
+/// Maximum number of oversized patterns that are compiled for one document; detecting that a
+/// pattern is too large is slow.
 pub const LARGE_PATTERNS: usize = 5;
 /// Maximum size of a JSON Schema when serialized, in bytes.
 pub const SCHEMA_BYTES: usize = 256 * 1024;

@@ -1,9 +1,9 @@
 //! Decides who may send requests. This is the only check, and it precedes every route and method,
 //! including streams.
 //!
-//! A page in a browser can reach this machine through a host name of its own that resolves to it,
-//! so the `Host` must be one of ours, and so must the `Origin` if there is one. Any local process
-//! can open a connection, so a token is required even for local connections.
+//! A page in a browser can use a host name of its own that resolves to this machine, so the `Host`
+//! must be one of ours, and so must the `Origin` if there is one. Any local process can open a
+//! connection, so a token is required even for local connections.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -25,7 +25,7 @@ use crate::rpc_error::{RpcError, SERVER_ERROR};
 /// What a client must present.
 #[derive(Clone)]
 pub enum HttpAccess {
-    /// Nothing, which is only for tests of the protocol.
+    /// Nothing; only for tests of the protocol.
     Anybody,
     Token(Secret),
     /// A token that an authorization server issued for this server.
@@ -114,8 +114,8 @@ impl Guard {
         Guard {
             access,
             origins: origins.collect(),
-            // At any port, because another port may be forwarded here, and the name is what
-            // identifies the server.
+            // Any port is accepted, because another port may be forwarded here, and the name is
+            // what identifies the server.
             hosts: hosts.into_iter().map(|host| HostPort { host, port: None }).collect(),
             any_address: ip.is_unspecified(),
         }

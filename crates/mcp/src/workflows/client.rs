@@ -140,7 +140,8 @@ pub(super) fn session(context: &Context) -> String {
     session.unwrap_or_default().to_owned()
 }
 
-/// Whether a client can show forms. An empty elicitation capability means forms.
+/// Whether a client can show forms. An empty elicitation capability means that the client supports
+/// forms.
 pub(super) fn has_forms(capabilities: Option<&ClientCapabilities>) -> bool {
     let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation.as_ref());
     elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none())
@@ -155,7 +156,7 @@ pub(super) fn is_stateless(context: &Context) -> bool {
 impl WorkflowServer {
     /// Answers a call that only reads and has nothing to wait for. Most calls are like this, and
     /// going through `rmcp` costs several times as much as the call itself. `None` leaves the call
-    /// to `rmcp`; nothing has been changed by then.
+    /// to `rmcp`; in that case, nothing has been changed.
     ///
     /// Must be called from within a runtime.
     pub(crate) fn call_at_once(

@@ -143,7 +143,7 @@ fn unread(
         let node = item.get("id");
         match node.and_then(|node| Some((node.at, node.text()?))) {
             Some((at, id)) if !read.contains_key(id) => {
-                // References may already use the id that the fix will give it.
+                // References may already use the id that the fix will give the step.
                 found.extend(suggest::slug(id, false).map(|slug| (slug, at)));
                 found.insert(id.to_owned(), at);
             }

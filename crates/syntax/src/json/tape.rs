@@ -36,7 +36,7 @@ impl ReadWarnings {
 
 /// The position of a key or value in the text.
 ///
-/// The two top bits of the end are free for flags, since documents are smaller than 1 GiB.
+/// The top two bits of the end are free for flags, since documents are smaller than 1 GiB.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TapeSlot {
     start: u32,
