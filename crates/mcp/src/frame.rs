@@ -58,8 +58,8 @@ impl Framer {
     }
 
     fn keep(&mut self, part: &[u8]) {
-        // One byte more than the maximum length of a line, because it may be the carriage return
-        // before the newline.
+        // One byte more than the maximum length of a line, because the last byte may be the
+        // carriage return before the newline.
         if self.skipping || self.partial.len() + part.len() > limits::LINE_BYTES + 1 {
             self.skipping = true;
             self.partial = Vec::new();

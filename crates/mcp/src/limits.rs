@@ -9,14 +9,14 @@ pub const LINE_BYTES: usize = 4 << 20;
 pub const DEPTH: usize = 128;
 /// Maximum number of messages in a batch.
 pub const BATCH_MESSAGES: usize = 1_000;
-/// Maximum number of bytes of all answers to a batch. The array can only be sent when it is
+/// Maximum total number of bytes in the answers to a batch. The array can only be sent when it is
 /// complete.
 pub const BATCH_ANSWER_BYTES: usize = 32 << 20;
 /// Maximum number of bytes per read from the input.
 pub const READ_BYTES: usize = 64 << 10;
 /// Number of bytes of buffered answers that are written even before the end of a chunk. This is
-/// half of what a pipe holds on Linux: the client reads one half while the other is filled, and
-/// neither side waits.
+/// half of the capacity of a pipe on Linux: the client reads one half while the other is filled,
+/// and neither side waits.
 pub const UNSENT_BYTES: usize = 32 << 10;
 /// Maximum capacity of a buffer that is kept for reuse, in bytes. A larger one is freed.
 pub const KEPT_BYTES: usize = 256 << 10;
@@ -66,7 +66,7 @@ pub const OPEN_REQUESTS_MAX: usize = 4_096;
 /// Maximum number of tokens of each kind that are kept for calls that were answered with a
 /// question. The oldest is dropped first.
 pub(crate) const TOKENS: usize = 256;
-/// How long such a token is valid.
+/// How long the token of a call that was answered with a question is valid.
 pub(crate) const TOKEN_VALID: Duration = Duration::from_mins(5);
 /// Maximum number of characters in a question. Anything longer cannot be reviewed in a form.
 pub(crate) const QUESTION_CHARS: usize = 8_000;
@@ -86,7 +86,7 @@ pub(crate) const BLOCK_TRIES: u32 = 3;
 /// Maximum number of tokens for sampling a draft.
 pub(crate) const DRAFT_TOKENS: u32 = 16_000;
 /// Maximum number of tasks of 2025-11-25 that are followed at a time, to send status notifications
-/// and ask for the input they wait for.
+/// and ask for the input that they are waiting for.
 pub(crate) const FOLLOWED: usize = 1_024;
 /// The pause between two checks of a run that is waiting for somebody.
 pub(crate) const TASK_REST: Duration = Duration::from_millis(250);
@@ -97,8 +97,8 @@ pub(crate) const TASK_LOOKS: usize = 4;
 pub(crate) const TASK_NOTES_APART: Duration = Duration::from_millis(100);
 /// How long one status call waits for something to happen in a run, in seconds.
 pub(crate) const TASK_WAIT_S: u64 = 20;
-/// How long to wait for an event before a run is checked anyway, in seconds. A child run that
-/// starts to wait is not an event of its parent.
+/// How long to wait for an event before a run is checked anyway, in seconds. When a child run
+/// starts waiting, its parent records no event.
 pub(crate) const TASK_NEWS_S: u64 = 1;
 /// The poll interval suggested to clients, in milliseconds: for a run that is working, and for one
 /// that is waiting.
@@ -108,8 +108,8 @@ pub(crate) const TASK_PAGE: usize = 50;
 pub(crate) const ISSUES_CHARS: usize = 2_000;
 /// Maximum number of guides that are listed as prompts.
 pub(crate) const PROMPT_GUIDES: usize = 50;
-/// Worker threads of a server; there are several so that a call waiting for the disk does not block
-/// others.
+/// Number of worker threads of a server; more than one, so that a call waiting for the disk does
+/// not block other calls.
 pub(crate) const WORKERS: usize = 4;
 /// How often a server without runs checks for new ones.
 pub(crate) const TEND_EVERY: Duration = Duration::from_secs(2);
@@ -145,7 +145,8 @@ pub(crate) const REASON_BYTES: usize = 4 << 10;
 pub(crate) const PROBE_PATIENCE: Duration = Duration::from_secs(2);
 /// Number of failures of the same kind after which a tool's schema and an example are shown.
 pub(crate) const FAILURES_ENOUGH: u32 = 3;
-/// How long a client may cache built-in content, in milliseconds. It changes only with the program.
+/// How long a client may cache built-in content, in milliseconds. Such content changes only with a
+/// new version of the program.
 pub(crate) const FIXED_MS: u64 = 3_600_000;
 /// Default maximum number of bytes in a reply.
 pub(crate) const REPLY_BYTES: usize = 8 * 1024;
@@ -157,13 +158,12 @@ pub(crate) const PROMPT_BYTES: usize = 64 * 1024;
 /// Maximum number of characters shown at each end of a shortened value: with few values, with many,
 /// and with very many.
 pub(crate) const ENDS_CHARS: [usize; 3] = [400, 80, 0];
-/// Maximum number of bytes in a value that is not shortened, because the link would take more
-/// space.
+/// A value of at most this many bytes is not shortened, because the link would take more space.
 pub(crate) const SMALL_BYTES: usize = 200;
-/// Maximum number of bytes in a result that is repeated as text. A longer one is complete in one
-/// form only.
+/// Maximum number of bytes in a result that is repeated as text. A longer result is complete only
+/// as structured content.
 pub(crate) const TWICE_BYTES: usize = 32 * 1024;
-/// Maximum number of bytes in a description that is omitted, because it adds nothing to the name.
+/// A description of at most this many bytes is omitted, because it adds nothing to the name.
 pub(crate) const PLAIN_BYTES: usize = 30;
 /// Maximum number of required fields of a result that a tool's output schema lists.
 pub(crate) const RESULT_FIELDS: usize = 4;

@@ -20,7 +20,7 @@ pub enum Incoming<'a> {
     Nothing,
     /// One message.
     One(RpcMessage<'a>),
-    /// An array of messages, at least one.
+    /// A non-empty array of messages.
     Batch(Vec<RpcMessage<'a>>),
     /// Not a message at all.
     Unreadable(RpcError),
@@ -90,7 +90,8 @@ pub enum Params<'a> {
 
 impl Params<'_> {
     /// The parameters by name, rejecting duplicate keys; absent parameters give an empty map. The
-    /// JSON was scanned as part of its line, so it is valid JSON and not too deep for recursion.
+    /// JSON was scanned as part of its line, so it is valid JSON and not nested too deeply for
+    /// recursion.
     pub(crate) fn object(self) -> Result<Map<String, Value>, RpcError> {
         let text = match self {
             Params::None => return Ok(Map::new()),
@@ -207,7 +208,7 @@ struct Envelope<'a> {
     id: Option<&'a str>,
     method: Option<&'a str>,
     params: Option<&'a str>,
-    /// Whether there is a `result` or an `error`.
+    /// Whether the message has a `result` or an `error`.
     answers: bool,
     /// A member that occurs twice, so that it is unclear which one is meant.
     twice: Option<&'static str>,

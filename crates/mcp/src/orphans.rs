@@ -1,4 +1,4 @@
-//! Continues orphaned runs beside a server, with the operations of that server.
+//! Continues orphaned runs alongside a server, with the operations of that server.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -8,7 +8,7 @@ use crate::limits;
 use crate::runtime::LazyRuntime;
 use crate::workflows::WorkflowServer;
 
-/// A thread that continues orphaned runs. Nothing is opened until there are runs.
+/// A thread that continues orphaned runs. Nothing is opened until a run exists.
 pub(crate) struct OrphanThread {
     /// Dropped when the server stops.
     open: mpsc::Sender<()>,

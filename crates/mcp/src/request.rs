@@ -42,7 +42,7 @@ const GONE: &[&str] =
     &["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 /// The method that opens the stateless era.
 pub(crate) const DISCOVER: &str = "server/discover";
-/// The key in `_meta` that holds the protocol version of a stateless request.
+/// The key in `_meta` that contains the protocol version of a stateless request.
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The prefix of methods that are answered as 2025-11-25 requires: `rmcp` passes on methods it does
 /// not know, but would answer the plain name in the form of another era.
@@ -56,7 +56,7 @@ const CREATE: &str = "tasks/create";
 pub(crate) enum Era {
     /// Every request carries its own protocol version and client.
     Stateless,
-    /// Clients open with a handshake, and there are no tasks.
+    /// Clients open with a handshake, and tasks are not supported.
     Handshake,
     /// Clients open with a handshake, and follow calls as the tasks of 2025-11-25.
     OlderTasks,

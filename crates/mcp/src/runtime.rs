@@ -1,5 +1,5 @@
-//! The threads of a server, started the first time something has to wait. A server that only
-//! answers guides has none.
+//! The threads of a server, started the first time something has to wait. A server that serves only
+//! guides never starts them.
 
 use std::io;
 use std::sync::{Arc, OnceLock};

@@ -144,7 +144,7 @@ impl<'c> GuideSession<'c> {
         flow
     }
 
-    /// Answers one message of a batch whose answers begin at `first`.
+    /// Answers one message of a batch whose answers start at `first`.
     fn member(
         &mut self,
         message: &RpcMessage<'_>,

@@ -67,11 +67,11 @@ mod unix {
     #[derive(Debug)]
     pub struct UntilStopped<R> {
         input: R,
-        /// Becomes readable, or hangs up, when the input is to end.
+        /// Becomes readable, or hangs up, when the input should end.
         stop: PipeReader,
         /// How long the input may continue after it was stopped, if it does not become quiet.
         patience: Duration,
-        /// When that time is over; set when the input is stopped.
+        /// When that time runs out; set when the input is stopped.
         deadline: Option<Instant>,
     }
 

@@ -20,7 +20,7 @@ milepost_model::named_enum! {
     /// How a request ended.
     pub(crate) RequestOutcome {
         Ok = "ok",
-        /// It was valid but could not be done.
+        /// It was valid but could not be carried out.
         Failed = "failed",
         /// It was not a valid request.
         RpcError = "fault",

@@ -33,8 +33,8 @@ pub struct Document {
     pub spelling: Option<Spelling>,
     /// The workflow id, if it could be read.
     pub id: Option<String>,
-    /// The workflow, unless there are errors. Errors in a guide's validation criteria do not count,
-    /// because they only prevent the affected steps from being checked.
+    /// The workflow, unless the document has errors. Errors in a guide's validation criteria do not
+    /// count, because they only prevent the affected steps from being checked.
     pub workflow: Option<Workflow>,
     /// All violations, in document order.
     pub violations: Vec<Violation>,
@@ -60,13 +60,14 @@ impl Document {
         Document::invalid(milepost_syntax::source::too_large(bytes), None)
     }
 
-    /// The result for a document that has no tree, which earlier findings would refer to.
+    /// The result for a document without a tree. Findings other than the fault are dropped, because
+    /// they would refer to the tree.
     fn invalid(fault: Box<SyntaxFault>, source: Option<Source>) -> Document {
         let violations = vec![violation::resolve((*fault).into(), source.as_ref(), None, &[])];
         Document { source, violations, ..Document::default() }
     }
 
-    /// `spelling` is given if it must not be detected.
+    /// Reads and checks a source; the workflow format is detected if `spelling` is `None`.
     fn of(
         source: Result<Source, Box<SyntaxFault>>,
         spelling: Option<Spelling>,
@@ -115,13 +116,13 @@ impl Document {
         Some((draft.workflow, root))
     }
 
-    /// Whether there are no errors. Warnings are allowed.
+    /// Whether the document has no errors. Warnings are allowed.
     pub fn is_valid(&self) -> bool {
         self.violations.iter().all(|violation| violation.severity != Severity::Error)
     }
 
-    /// The errors in a step's validation criteria. While there are any, the step's output cannot be
-    /// checked.
+    /// The errors in a step's validation criteria. As long as any remain, the step's output cannot
+    /// be checked.
     pub fn criteria_faults(&self, step: &Step) -> Vec<&Violation> {
         if self.is_valid() {
             return Vec::new();
@@ -151,8 +152,9 @@ impl Document {
         self.root.as_ref().map_or_else(String::new, |root| root.pointer(at))
     }
 
-    /// The same document under another id, with every other byte unchanged. `None` if the id cannot
-    /// be replaced in place, for example because an alias repeats it elsewhere in the document.
+    /// The same document with a different id and every other byte unchanged. `None` if the id
+    /// cannot be replaced in place, for example because an alias repeats it elsewhere in the
+    /// document.
     pub fn with_id(&self, id: &WorkflowId) -> Option<Vec<u8>> {
         let source = self.source.as_ref()?;
         let key = id_key(self.spelling?);
@@ -243,7 +245,8 @@ fn is_within(path: &str, owner: &str) -> bool {
     path.strip_prefix(owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Checks that a document can be a guide. A manifest is rejected with a hint where to validate it.
+/// Checks that a document can be a guide. A manifest is rejected, with a hint about where to
+/// validate it.
 fn as_guide(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
     if !matches!(root.kind, SyntaxKind::Map(_) | SyntaxKind::Bad) {
         let message = format!("expected an object, found {}", root.noun());
@@ -272,7 +275,7 @@ fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violat
         };
         report.findings.push(fault.suggest("fix these first"));
     }
-    // Aliases matter only for fixes, and most documents need none.
+    // Aliases matter only for fixes, and most documents need no fixes.
     let mended = report.findings.iter().any(|finding| finding.mend.is_some());
     let aliases = if mended { fix::aliases(source, root) } else { Vec::new() };
     let findings = report.findings.into_iter();
@@ -291,7 +294,7 @@ fn authored_id(root: &SyntaxNode, spelling: Spelling) -> Option<String> {
     Some(text.chars().take(limits::ID_CHARS).collect())
 }
 
-/// The top-level key that holds the id.
+/// The top-level key that contains the id.
 fn id_key(spelling: Spelling) -> &'static str {
     match spelling {
         Spelling::Manifest => "workflow",
@@ -299,8 +302,8 @@ fn id_key(spelling: Spelling) -> &'static str {
     }
 }
 
-/// The id in a form that can replace an unquoted one. In YAML it is quoted if it could be read as
-/// another type.
+/// The id in a form that can replace an unquoted one. In YAML, the id is quoted if it would
+/// otherwise be read as another type.
 fn plain_id(id: &WorkflowId, format: Format) -> String {
     let word = id.as_str();
     let is_letter = |c: char| c.is_ascii_lowercase();

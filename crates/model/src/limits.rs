@@ -6,11 +6,11 @@
 pub const FINDINGS: usize = 1_000;
 /// Maximum number of findings kept for one string, which may contain a great many expressions.
 pub const FINDINGS_IN_TEXT: usize = 50;
-/// Maximum number of characters of a message; a longer one is shortened in the middle.
+/// Maximum number of characters in a message; a longer one is shortened in the middle.
 pub const MESSAGE_CHARS: usize = 400;
 /// Maximum number of cycles of steps that are reported.
 pub const RINGS: usize = 20;
-/// Maximum number of steps of one workflow, including loop bodies.
+/// Maximum number of steps in one workflow, including loop bodies.
 pub const STEPS: usize = 1_000;
 /// Maximum number of inputs of one workflow.
 pub const INPUTS: usize = 200;
@@ -45,24 +45,24 @@ pub const MISSING: usize = 100;
 /// look-around or back-references. Each start position may cost time proportional to the length of
 /// the output.
 pub const UNANCHORED_BYTES: usize = 16 * 1024;
-/// Maximum number of nodes of a JSON Schema after its references are expanded.
+/// Maximum number of nodes in a JSON Schema after its references are expanded.
 pub const SCHEMA_UNFOLDED: usize = 20_000;
 /// Maximum size in bytes of an output that is searched again ignoring case.
 pub const OTHER_LETTERS_BYTES: usize = 64 * 1024;
-/// Maximum number of oversized patterns that are compiled for one document, because finding out
-/// that one is too large is slow.
+/// Maximum number of oversized patterns that are compiled for one document; detecting that a
+/// pattern is too large is slow.
 pub const LARGE_PATTERNS: usize = 5;
 /// Maximum size of a JSON Schema when serialized, in bytes.
 pub const SCHEMA_BYTES: usize = 256 * 1024;
-/// Maximum number of keys and values of a JSON Schema.
+/// Maximum number of keys and values in a JSON Schema.
 pub const SCHEMA_NODES: usize = 10_000;
-/// Maximum number of characters of an identifier.
+/// Maximum number of characters in an identifier.
 pub const ID_CHARS: usize = 64;
 /// Maximum number of steps of one run that may run at the same time.
 pub const CONCURRENCY: i64 = 64;
 /// Maximum number of passes of a loop.
 pub const ITERATIONS: i64 = 1_000;
-/// Maximum number of characters of a guide's prompt.
+/// Maximum number of characters in a guide's prompt.
 pub const GUIDE_PROMPT_CHARS: usize = 8_192;
 /// Maximum number of expressions in one document.
 pub const EXPRESSIONS: usize = 20_000;
@@ -75,8 +75,8 @@ pub const MASKED_CHARS_MIN: usize = 4;
 pub const MASKED_BASE64_BYTES_MIN: usize = 6;
 /// Maximum duration in a document, in milliseconds: a leap year.
 pub const PERIOD_MS: u64 = 366 * 86_400_000;
-/// The number of attempts of a repeatable call, including the first, unless the author sets another
-/// number.
+/// The number of attempts of a repeatable call, including the first, unless the author sets a
+/// different number.
 pub const RETRY_ATTEMPTS: u32 = 3;
 /// Maximum number of characters of a value quoted in a message; the rest is cut off.
 pub(crate) const EXCERPT_CHARS: usize = 120;

@@ -1,6 +1,6 @@
 //! Secret values, and masking them in everything that is shown.
 //!
-//! A [`Mask`] holds every secret that a call uses and replaces each occurrence, whether plain,
+//! A [`Mask`] contains every secret that a call uses and replaces each occurrence, whether plain,
 //! percent-encoded, escaped as JSON or in base64. It is applied where output is *built*, before it
 //! is truncated, because half a secret would not be found.
 

@@ -27,7 +27,7 @@ const CONTROLS: [&str; 0x20] = [
     "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
 ];
 
-/// How many leading bytes need no escape in a JSON string.
+/// The number of leading bytes that need no escape in a JSON string.
 ///
 /// Checks eight bytes at a time, because prompts are long and need few escapes.
 pub fn plain_prefix(bytes: &[u8]) -> usize {

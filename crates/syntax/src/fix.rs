@@ -169,7 +169,8 @@ pub fn apply<'f>(text: &str, fixes: impl IntoIterator<Item = &'f Fix>) -> String
     repair::spliced(text, &edits).0
 }
 
-/// Whether two edits overlap or meet. If they meet, the result would depend on their order.
+/// Whether two edits overlap or are adjacent. If they are adjacent, the result may depend on their
+/// order.
 fn touches(one: Span, other: Span) -> bool {
     one.start <= other.end && other.start <= one.end
 }

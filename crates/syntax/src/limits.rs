@@ -27,7 +27,7 @@ pub(crate) const NEGATION_COLUMN_BYTES: usize = 512;
 pub(crate) const CAUSE_LINES: usize = 20;
 /// Maximum nesting depth of lists and maps for the scanner.
 pub const SCAN_DEPTH: usize = 512;
-/// Maximum number of warnings kept for one text; the rest are only counted.
+/// Maximum number of warnings kept for one JSON document; the rest are only counted.
 pub const READ_WARNINGS: usize = 100;
 /// Maps up to this size are searched linearly; larger maps have their keys sorted.
 pub(crate) const NARROW_MAP: usize = 16;

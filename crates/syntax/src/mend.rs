@@ -30,7 +30,7 @@ impl SourceLocation {
 /// A tree edit that fixes exactly one fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mend {
-    /// Gives a key a new name.
+    /// Renames a key.
     RenameKey { key: Span, to: String },
     /// Replaces a node with another value.
     Replace { at: Span, value: Value },

@@ -35,8 +35,8 @@ fn edits_of(mend: &Mend) -> Vec<(Span, &str)> {
     }
 }
 
-/// Applies the edits. Also returns, for each edit in order, where its replacement is in the new
-/// text and where the text after it began in the old one.
+/// Applies the edits. Also returns, for each edit in order, the position of its replacement in the
+/// new text and where the text after it started in the old text.
 pub(crate) fn spliced(text: &str, edits: &[(Span, &str)]) -> (String, Vec<(Span, u32)>) {
     let mut edits = edits.to_vec();
     edits.sort_by_key(|(at, _)| *at);

@@ -1,8 +1,8 @@
-//! Byte ranges of a source text.
+//! Byte ranges in the source of a document.
 
 use std::ops::Range;
 
-/// A range of byte offsets in a source text; both ends are on character boundaries.
+/// A range of byte offsets in a source; both ends are on character boundaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The offset of the first byte.
@@ -25,7 +25,7 @@ impl Span {
         Span { start: self.start, end: last.end }
     }
 
-    /// This span in a larger text that contains the source at `offset`.
+    /// This span in a larger string that contains the source at `offset`.
     #[must_use]
     pub fn shifted(self, offset: u32) -> Span {
         Span { start: self.start + offset, end: self.end + offset }

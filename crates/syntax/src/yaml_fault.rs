@@ -1,8 +1,8 @@
 //! Explains in our own words what is wrong with invalid YAML, with the position of the actual
 //! mistake and, if it is certain, a fix.
 //!
-//! The parser reports where it gave up, which for an unclosed quote or bracket is lines after the
-//! mistake.
+//! The parser reports where it gave up, which for an unclosed quote or bracket may be many lines
+//! after the mistake.
 
 use granit_parser::{ErrorKind as Kind, ScanError};
 
@@ -145,8 +145,8 @@ pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
     (takes_expression && negates).then(|| quoted_value(text, offset))?
 }
 
-/// `{id:"5"}`: the parser may give up lines later, because it takes the closing quote for an
-/// opening one. Reported only if a space after the colon lets the parser get past that point.
+/// `{id:"5"}`: the parser may give up several lines later, because it takes the closing quote for
+/// an opening one. Reported only if a space after the colon lets the parser get past that point.
 fn glued_in_flow(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let mut end = offset;
     for _ in 0..limits::LOOK_BACK_LINES {

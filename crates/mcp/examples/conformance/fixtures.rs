@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 /// One red pixel.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9\
     HQAAAABJRU5ErkJggg==";
-/// An empty sound.
+/// An empty audio clip.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
-/// A finished result from its JSON.
+/// Converts JSON to a complete result.
 pub(super) fn result<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
     value["resultType"] = "complete".into();
     of(value)
 }
 
-/// A protocol value from its JSON.
+/// Converts JSON to a protocol value.
 pub(super) fn of<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value)
         .map_err(|error| ErrorData::internal_error(format!("a fixture is wrong: {error}"), None))
 }
 
-/// Tools without arguments that answer at once, or after asking a question.
+/// Tools without arguments that answer immediately or after asking a question.
 const PLAIN: [&str; 29] = [
     "test_simple_text",
     "test_image_content",
@@ -111,7 +111,7 @@ fn rich_schema() -> Value {
     })
 }
 
-/// The answer of a tool that only answers.
+/// The answer of a tool that asks no questions.
 pub(super) fn answer(name: &str) -> Option<Result<CallToolResult, ErrorData>> {
     let resource = |uri: &str, kind: &str, text: &str| {
         let resource = json!({"uri": uri, "mimeType": kind, "text": text});

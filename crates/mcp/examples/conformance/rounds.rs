@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::fixtures::{of, result, said};
 
-/// The answer of a tool that asks, or `None` for other tools.
+/// The answer of a tool that asks a question, or `None` for other tools.
 pub(super) fn call(
     request: &CallToolRequestParams,
     can: &ClientCapabilities,
@@ -130,7 +130,7 @@ fn capable(
     asks(requests, None)
 }
 
-/// The prompt that asks, or `None` for other prompts.
+/// The result of a prompt that asks a question, or `None` for other prompts.
 pub(super) fn prompt(
     request: &GetPromptRequestParams,
 ) -> Option<Result<GetPromptResponse, ErrorData>> {

@@ -1,5 +1,5 @@
-//! Connections: how many there are, how long they may be idle, and how they end. Shutdown has two
-//! phases: first no new work is started, then everything is cut off.
+//! Connections: their maximum number, how long they may be idle, and how they are closed. Shutdown
+//! has two phases: first no new work is started, then everything is cut off.
 
 use std::future::Future;
 use std::pin::pin;
@@ -34,7 +34,7 @@ pub(super) async fn serve(
     shutdown.close();
     if timeout(limits.grace, all(&mut open)).await.is_err() {
         shutdown.cut();
-        // A client that does not take its answer now is considered gone.
+        // A client that still does not read its answer is considered gone.
         let _ = timeout(limits::LAST_WORDS, all(&mut open)).await;
         open.abort_all();
     }
@@ -115,7 +115,7 @@ impl Shutdown {
         self.reached(Phase::Closing).await;
     }
 
-    /// Completes when requests in flight are no longer waited for.
+    /// Completes when the server stops waiting for requests in flight.
     pub(super) async fn is_cut(&self) {
         self.reached(Phase::Cut).await;
     }

@@ -164,7 +164,7 @@ impl<S: ServerHandler> Endpoint<S> {
     }
 
     /// Answers a batch with one stream that carries the answer to each of its requests. Only
-    /// 2025-03-26 has batches, and `rmcp` takes messages one at a time.
+    /// 2025-03-26 has batches, and `rmcp` accepts messages only one at a time.
     async fn batch(&self, head: Parts, messages: &[RpcMessage<'_>]) -> Result<Response, HttpError> {
         let revision = self.session(&head)?.map(|session| session.revision());
         if !revision.is_some_and(Revision::has_batches) {

@@ -1,9 +1,9 @@
 //! Decides who may send requests. This is the only check, and it precedes every route and method,
 //! including streams.
 //!
-//! A page in a browser can reach this machine through its own host name that resolves here, so the
-//! `Host` must be one of ours, and so must the `Origin` if there is one. Any local process can open
-//! a connection, so a token is needed even there.
+//! A page in a browser can use a host name of its own that resolves to this machine, so the `Host`
+//! must be one of ours, and so must the `Origin` if there is one. Any local process can open a
+//! connection, so a token is required even for local connections.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -22,10 +22,10 @@ use super::oauth::{METADATA, OAuthError, ResourceServer};
 use super::probe::HEALTH;
 use crate::rpc_error::{RpcError, SERVER_ERROR};
 
-/// What a client has to present.
+/// What a client must present.
 #[derive(Clone)]
 pub enum HttpAccess {
-    /// Nothing, which is only for tests of the protocol.
+    /// Nothing; only for tests of the protocol.
     Anybody,
     Token(Secret),
     /// A token that an authorization server issued for this server.
@@ -114,8 +114,8 @@ impl Guard {
         Guard {
             access,
             origins: origins.collect(),
-            // At any port, because another port may be forwarded here, and the name is what
-            // identifies the server.
+            // Any port is accepted, because another port may be forwarded here, and the name is
+            // what identifies the server.
             hosts: hosts.into_iter().map(|host| HostPort { host, port: None }).collect(),
             any_address: ip.is_unspecified(),
         }
@@ -271,7 +271,7 @@ fn is_metadata(path: &str) -> bool {
 
 fn is_token(token: &Secret, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
     let given = bearer(headers)?;
-    // Compared in constant time, which does not reveal how much of the token was right.
+    // Compared in constant time, so that timing does not reveal how much of the token is correct.
     match bool::from(given.as_bytes().ct_eq(token.reveal().as_bytes())) {
         true => Ok(Principal::default()),
         false => Err(AccessRefusal::WrongToken),

@@ -2,7 +2,8 @@
 //!
 //! The keys come from a file, from a URL, or from the URL in the issuer's metadata (RFC 8414 or
 //! `OpenID` Connect). They are fetched through the client in `outbound`. A URL that a person typed
-//! may be private, but one that a document names may not, unless it belongs to the issuer itself.
+//! may point to a private address; one that a document names may do so only if it belongs to the
+//! issuer itself.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -59,7 +60,7 @@ pub struct ResourceServer {
     issuer: String,
     issuer_url: Url,
     resource: Url,
-    /// The resource as tokens and metadata name it.
+    /// The name of the resource in tokens and metadata.
     audience: String,
     source: KeySource,
     /// Sends no credentials.

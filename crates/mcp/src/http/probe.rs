@@ -63,7 +63,8 @@ impl Probe {
         response
     }
 
-    /// Queries the journal on a blocking thread, so that a hanging disk delays nobody else.
+    /// Queries the journal on a blocking thread, so that a hanging disk does not delay other
+    /// requests.
     async fn looked<T: Send + 'static>(
         &self,
         look: impl AsyncFnOnce(WorkflowServer) -> T + Send + 'static,

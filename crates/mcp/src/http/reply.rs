@@ -215,7 +215,7 @@ fn or_else(
     })
 }
 
-/// A stream that belongs to no request, and ends as soon as the shutdown begins.
+/// A stream that belongs to no request and ends as soon as the shutdown starts.
 pub(super) fn until_closing(response: Response, open: OpenStream, shutdown: &Shutdown) -> Response {
     if !of_type(&response, EVENTS) {
         return response;

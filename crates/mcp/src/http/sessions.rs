@@ -37,7 +37,7 @@ pub(super) struct HttpSession {
     revision: OnceLock<Revision>,
     /// Requests in flight.
     open: Mutex<HashMap<RequestId, Stage>>,
-    /// Notified when a request reaches another stage or is done.
+    /// Notified when a request reaches the next stage or is done.
     moved: Notify,
     /// Open streams for messages that the server sends on its own.
     streams: AtomicUsize,
@@ -88,8 +88,8 @@ impl HttpSession {
         self.revision.get().copied().unwrap_or(Revision::NEWEST)
     }
 
-    /// Registers a request as in flight. If one with the same id is just being answered, waits for
-    /// it, because its client has the answer or is about to get it.
+    /// Registers a request as in flight. If another request with the same id is being answered,
+    /// waits until that is done, because the client already has the answer or is about to get it.
     pub(super) async fn open(&self, id: &RequestId) -> Result<(), HttpError> {
         self.touch();
         let opened = self.looked(|| self.try_open(id)).await;
@@ -235,7 +235,7 @@ pub(super) async fn sweep(sessions: Arc<Sessions>, idle: Duration) {
     loop {
         tokio::time::sleep(idle / limits::SESSION_LOOKS).await;
         for id in sessions.idle(idle) {
-            // The session may have ended on its own in the meantime, which is fine too.
+            // The session may have ended on its own in the meantime, which is not an error.
             let _ = sessions.close_session(&id).await;
         }
     }

@@ -23,7 +23,7 @@ use crate::trace::{self, RequestOutcome};
 use crate::version::{Revision, SessionOptions};
 use crate::workflows::{AtOnce, WorkflowServer};
 
-/// Whether more lines are wanted: [`MORE`], or [`OVER`].
+/// Whether to read more lines: [`MORE`] or [`OVER`].
 pub(super) type Verdict = ControlFlow<()>;
 
 const MORE: Verdict = Verdict::Continue(());

@@ -1,7 +1,7 @@
 //! Outgoing messages of a pipe, and the requests that are still to be answered.
 //!
 //! Both are bounded. The reader waits while the client does not read its answers, or while many
-//! requests are in flight, because both hold memory. Nothing is dropped, and queueing an answer
+//! requests are in flight, because both use memory. Nothing is dropped, and queueing an answer
 //! never blocks.
 
 use std::collections::{HashMap, VecDeque};
@@ -27,7 +27,7 @@ pub(crate) struct Outbox {
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Signaled when there is a line to write, or there will be no more.
+    /// Signaled when a line is ready to be written, or when no more lines will be added.
     filled: Condvar,
     /// Signaled when there is room again: `drained` for the reading thread, `room` for async tasks.
     drained: Condvar,
@@ -276,7 +276,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Takes as many lines as are written in one go.
+    /// Removes from the queue as many lines as are written at once.
     fn next_lines(&self) -> Option<Vec<u8>> {
         let queue = lock(&self.shared.queue);
         let is_empty = |queue: &mut Queue| queue.lines.is_empty() && !queue.is_closed;

@@ -1,4 +1,5 @@
-//! Approvals of runs, requested in the client that follows the run, where the person is.
+//! Approvals of runs, requested in the client that follows the run, because that is where the
+//! person is.
 //!
 //! An agent cannot approve. Only an answer to our elicitation, which shows what would be done,
 //! counts; a tool argument never does. A question that requires a terminal or a PIN, or that does
@@ -281,7 +282,7 @@ impl WorkflowServer {
         }
     }
 
-    /// Takes the answer to a question in a task of the extension; answers to anything else are
+    /// Processes the answer to a question in a task of the extension; answers to anything else are
     /// ignored.
     pub(super) async fn answered_in_task(
         &self,
@@ -332,7 +333,7 @@ impl WorkflowServer {
         Ok((answer, None))
     }
 
-    /// Takes the answer to a question that was returned instead of a result.
+    /// Processes the answer to a question that was returned instead of a result.
     pub(super) async fn decided(
         &self,
         pending: PendingApproval,

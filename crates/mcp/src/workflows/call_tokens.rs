@@ -1,4 +1,4 @@
-//! Tokens for questions that are answered by another call: each token is valid for exactly one
+//! Tokens for questions that are answered by a later call: each token is valid for exactly one
 //! call.
 
 use std::collections::HashMap;
@@ -57,8 +57,8 @@ impl<T> CallTokens<T> {
     }
 }
 
-/// A call as a string. The same arguments in another order count as another call, which only means
-/// that the question is asked again.
+/// A call as a string. The same arguments in a different order count as a different call, which
+/// only means that the question is asked again.
 pub(super) fn call(tool: &str, arguments: &Map<String, Value>) -> String {
     format!("{tool}{}", Value::Object(arguments.clone()))
 }

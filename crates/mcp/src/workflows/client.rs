@@ -1,5 +1,5 @@
-//! The client behind a call: who it is, and whether it can be asked. Some calls are answered
-//! immediately, by the same code as all others but without going through `rmcp`.
+//! The client behind a call: who it is, and whether it can be asked questions. Some calls are
+//! answered immediately, by the same code as all others but without going through `rmcp`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -36,7 +36,7 @@ pub(super) enum McpClient<'c> {
     /// A client served by `rmcp`. In a session, it is asked with a request from the server;
     /// otherwise it repeats its request together with the answer.
     Peer(&'c Context),
-    /// A client of the guide contract. Nothing is known about it, and it cannot be asked.
+    /// A client of the guide contract. Nothing is known about it, and it cannot be asked questions.
     Guide,
     /// A client whose call is answered immediately, without `rmcp`, or not at all.
     AtOnce(&'c AtOnce),
@@ -140,7 +140,8 @@ pub(super) fn session(context: &Context) -> String {
     session.unwrap_or_default().to_owned()
 }
 
-/// Whether a client can show forms. An empty elicitation capability means forms.
+/// Whether a client can show forms. An empty elicitation capability means that the client supports
+/// forms.
 pub(super) fn has_forms(capabilities: Option<&ClientCapabilities>) -> bool {
     let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation.as_ref());
     elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none())
@@ -155,7 +156,7 @@ pub(super) fn is_stateless(context: &Context) -> bool {
 impl WorkflowServer {
     /// Answers a call that only reads and has nothing to wait for. Most calls are like this, and
     /// going through `rmcp` costs several times as much as the call itself. `None` leaves the call
-    /// to `rmcp`; nothing has been changed by then.
+    /// to `rmcp`; in that case, nothing has been changed.
     ///
     /// Must be called from within a runtime.
     pub(crate) fn call_at_once(

@@ -53,7 +53,7 @@ struct Draft {
     /// The last answer and its issues, if it was rejected.
     refused: Option<(String, Vec<String>)>,
     tries: u32,
-    /// The number of questions so far.
+    /// The number of questions asked so far.
     asked: u32,
 }
 
@@ -90,7 +90,7 @@ impl ManifestDrafts {
         Some((messages, draft.asked))
     }
 
-    /// Takes an answer; returns the whole workflow once all blocks are complete.
+    /// Processes an answer; returns the whole workflow once all blocks are complete.
     pub(super) async fn take(
         &self,
         operations: &Operations,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::McpClient;
 
-/// The argument that holds the inputs, and the key of the form for missing ones.
+/// The argument that contains the inputs, and the key of the form for missing ones.
 pub(super) const INPUTS: &str = "inputs";
 
 /// The result of asking.
@@ -27,7 +27,7 @@ pub(super) enum FormResult {
     Nobody,
     /// The call was canceled while the user was being asked, so any answer is ignored.
     Gone,
-    /// The answer will come with another request.
+    /// The answer will arrive in a later request.
     Later(InputRequests),
 }
 
@@ -139,7 +139,7 @@ pub(super) async fn fields(
     Some(schema(properties, missing))
 }
 
-/// One form field. Forms hold only primitive values.
+/// One form field. Forms can contain only primitive values.
 fn field(view: &InputView) -> Option<Value> {
     let is_plain = match view.kind {
         InputType::String | InputType::Number | InputType::Integer | InputType::Boolean => true,

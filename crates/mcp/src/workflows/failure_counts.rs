@@ -7,14 +7,15 @@ use std::sync::Mutex;
 use crate::limits;
 use crate::lock::lock;
 
-/// The most recent failures, and how often each occurred.
+/// The most recent failures, and how many times each has occurred.
 #[derive(Debug, Default)]
 pub(super) struct FailureCounts {
     seen: Mutex<VecDeque<(String, u32)>>,
 }
 
 impl FailureCounts {
-    /// Counts a failure; returns how often the tool has failed in this way, including this time.
+    /// Counts a failure; returns how many times the tool has failed in this way, including this
+    /// time.
     pub(super) fn count(&self, tool: &str, message: &str) -> u32 {
         let key = format!("{tool}\n{message}");
         let mut seen = lock(&self.seen);

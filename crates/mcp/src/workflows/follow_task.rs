@@ -54,7 +54,7 @@ pub(super) async fn wanted(
     step(server, &run.view, capabilities.as_ref()).await
 }
 
-/// The step of an orchestration that a client is asked to do, up to a number of rounds.
+/// The step of an orchestration that a client is asked to do, up to a maximum number of rounds.
 async fn step(
     server: &WorkflowServer,
     run: &RunView,
@@ -122,7 +122,7 @@ fn question(due: &DueView, last: Option<&str>, style: ToolStyle) -> CreateMessag
     sampling(messages)
 }
 
-/// Takes a client's answer to a question; `false` if it declined, or was not asked.
+/// Processes a client's answer to a question; `false` if it declined, or was not asked.
 pub(super) async fn take(
     server: &WorkflowServer,
     client: McpClient<'_>,
@@ -188,7 +188,7 @@ fn said(answer: &Value) -> Option<String> {
 pub(super) struct FollowedTasks(Mutex<HashSet<String>>);
 
 impl FollowedTasks {
-    /// Starts following a task, unless it is already followed or there are too many. Clients can
+    /// Starts following a task, unless it is already followed or too many tasks are. Clients can
     /// still poll tasks that are not followed.
     fn begin(&self, name: &str) -> bool {
         let mut tasks = lock(&self.0);
@@ -289,7 +289,7 @@ async fn ask_for(server: WorkflowServer, context: Context, id: String) {
         let again = due.map(|(due, last)| question(due, Some(last), server.style()));
         let Some(answer) = put(&context, &id, request, again).await else { continue };
         last = said(&answer).or(last);
-        // If somebody else has submitted the step meanwhile, that submission counts.
+        // If somebody else has submitted the step in the meantime, that submission counts.
         let _ = take(&server, client, &id, &key, &answer).await;
     }
 }

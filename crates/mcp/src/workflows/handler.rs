@@ -199,7 +199,7 @@ impl ServerHandler for WorkflowServer {
         Ok(result)
     }
 
-    /// Takes the input that a client was asked for. Steps whose input is declined stay due.
+    /// Processes the input that a client was asked for. Steps whose input is declined stay due.
     async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Answer<()> {
         let (id, client) = (&request.task_id, McpClient::Peer(&context));
         let no_task = |problem: Problem| self.no_task(id, &problem);
@@ -262,12 +262,12 @@ impl WorkflowServer {
         ErrorData::invalid_params(fault.message, Some(fault.data))
     }
 
-    /// Whether there is a tool with this name.
+    /// Whether a tool with this name exists.
     pub(crate) fn has(&self, tool: &str) -> bool {
         self.meant(tool).is_some()
     }
 
-    /// Calls a tool for a client of the guides, which cannot be asked.
+    /// Calls a tool for a client of the guides, which cannot be asked questions.
     pub(crate) async fn call_for_guides(
         &self,
         tool: &str,

@@ -76,7 +76,7 @@ pub struct ToolStyle {
     pub spelling: ToolNaming,
     /// How failed calls are reported.
     pub errors: ErrorStyle,
-    /// How a person types the actions for which there is no tool.
+    /// How a person types the actions that no tool performs.
     pub typed: &'static dyn Wording,
 }
 

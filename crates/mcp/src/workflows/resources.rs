@@ -200,8 +200,8 @@ fn page(topic: &str) -> Result<&'static str, Problem> {
     })
 }
 
-/// Completes a parameter of a URI template, given the part that has been typed, and the run in
-/// another parameter. If there is an error, there are no completions.
+/// Completes a parameter of a URI template, given the part that has been typed and the run that
+/// another parameter names. In case of an error, the result is empty.
 pub(super) async fn complete(
     operations: &Operations,
     blank: &str,

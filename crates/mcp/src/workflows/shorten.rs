@@ -1,6 +1,6 @@
 //! Shortens answers about runs until they fit in a reply, because a model reads every byte of it.
-//! Large values are replaced by their beginning and end, with a link to the resource that holds the
-//! whole value, largest first, until the whole reply fits.
+//! Large values are replaced by their beginning and end, with a link to the resource that contains
+//! the whole value, largest first, until the whole reply fits.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
@@ -11,14 +11,14 @@ use crate::limits;
 /// The characters of an id that are escaped in a URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// A value of a reply that may be cut, or was.
+/// A value in a reply that may be cut or already has been.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResourceLink {
     /// JSON pointer in the reply.
     pointer: String,
     /// The URI of the whole value.
     uri: String,
-    /// The size of the whole value, once it was cut.
+    /// The size of the whole value, once it has been cut.
     bytes: usize,
 }
 

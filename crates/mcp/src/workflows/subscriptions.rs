@@ -120,7 +120,7 @@ impl WorkflowServer {
         Watched::new(&self, None).await.tell(self, peer).await;
     }
 
-    /// Sends a listener the notifications it subscribed to, until it leaves.
+    /// Sends a listener the notifications that it subscribed to, until it disconnects.
     pub(super) async fn tell_listener(&self, context: SubscriptionContext) {
         let mut ended = self.shared.ended.subscribe();
         let accepted = context.accepted().clone();

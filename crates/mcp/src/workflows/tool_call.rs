@@ -25,7 +25,7 @@ use crate::lock::lock;
 
 /// The key of the confirmation question for a destructive call.
 const CONFIRMATION: &str = "confirmation";
-/// The argument for how long a call waits.
+/// The argument that sets how long a call waits.
 const WAIT: &str = "wait_s";
 
 /// A call as it was received.
@@ -76,7 +76,8 @@ impl WorkflowServer {
     pub(super) async fn act(&self, mut calling: ToolCall<'_>) -> CallOutcome {
         let token = calling.arguments.remove(call_tokens::ARGUMENT);
         let needs_name = token.is_some() || calling.state.is_some() || calling.client.has_forms();
-        // Most calls involve no question, so they need no name by which to recognize them.
+        // The string identifies the call when a question is answered; most calls involve no
+        // question and do not need it.
         let call = match needs_name {
             true => call_tokens::call(calling.operation.name, &calling.arguments),
             false => String::new(),
@@ -226,7 +227,7 @@ impl WorkflowServer {
         }
     }
 
-    /// Executes a call unless it was canceled, and reports progress meanwhile.
+    /// Executes a call unless it was canceled, and reports progress while it runs.
     async fn once(&self, calling: &ToolCall<'_>, yes: &[String]) -> Result<Response, Problem> {
         if calling.client.is_gone() {
             return Err(gone());

@@ -156,7 +156,7 @@ fn output(schema: &Value) -> Value {
         always.push(required);
     }
     always.push(vec![ERROR]);
-    // An alternative that has all fields of another one adds nothing.
+    // An alternative that has all the fields of another alternative adds nothing.
     let says = |form: &[&str]| {
         let has_all = |other: &Vec<&str>| other.iter().all(|name| form.contains(name));
         always.iter().filter(|other| has_all(other)).count() == 1

@@ -1,8 +1,8 @@
 //! Checks the output of an agent step against its schema and its rules.
 //!
 //! A rule whose condition does not hold is *not applicable*: it neither passes nor fails. A
-//! composition without any applicable member is not applicable either. An output is valid if
-//! nothing applies.
+//! composition without any applicable member is not applicable either. An output is valid if no
+//! rule applies.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::suggest::excerpt;
 pub struct OutputIssue {
     /// The author's message, or what exactly does not match.
     pub message: String,
-    /// The next action to take: what was expected and what was found.
+    /// The next action to take, with what was expected and what was found.
     pub suggestion: String,
 }
 

@@ -68,7 +68,7 @@ impl Placeholder {
     fn of(text: &str) -> Option<Placeholder> {
         let text = text.trim();
         let (path, plus) = match text.split_once(['+', '-']) {
-            // A hyphen without spaces is part of a name.
+            // A hyphen without spaces around it is part of a name.
             Some((path, number)) if path.ends_with(' ') || text.contains('+') => {
                 let number: i64 = number.trim().parse().ok().filter(|number| *number >= 0)?;
                 let minus = text.as_bytes().get(path.len()) == Some(&b'-');

@@ -2,7 +2,7 @@
 //!
 //! The walk is stateless: the caller keeps all state. A step inside a loop is identified by its
 //! instance key, `loop@2::step`. A caller that appends the key of each step it was given walks
-//! every loop correctly; for one that appends bare ids, the occurrences are counted.
+//! every loop correctly; for a caller that appends bare ids, their occurrences are counted instead.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ pub use scope::WalkScope;
 pub enum WalkPosition<'w, 'c> {
     /// This step is due.
     Due(Box<DueStep<'w, 'c>>),
-    /// No step is due, and at least one remaining condition waits for a variable.
+    /// No step is due, and at least one remaining condition is waiting for a variable.
     Blocked(Vec<BlockedStep>),
     /// Every step is done, or skipped because its condition did not hold.
     Complete { skipped: Vec<&'w str> },
@@ -65,16 +65,16 @@ pub struct LoopPass<'w, 'c> {
 /// A condition that cannot be decided yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockedStep {
-    /// The step with the condition, or the loop that it repeats.
+    /// The step that has the condition, or the loop that the condition controls.
     pub step: String,
-    /// The variable that the condition waits for.
+    /// The variable that the condition is waiting for.
     pub wanted: MissingVariable,
 }
 
 /// Why a walk cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {
-    /// A step that the workflow does not have, and the one that was probably meant.
+    /// The workflow has no step with this id; `near` is the id that was probably meant.
     #[error("there is no step `{id}`")]
     UnknownStep { id: String, near: Option<String> },
     /// The loops expand to more steps than the limit allows.
@@ -217,7 +217,7 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     /// Whether a step is done or skipped. Bare ids count only for instances that run, so the n-th
-    /// occurrence of an id completes the n-th of those.
+    /// occurrence of an id completes the n-th such instance.
     fn is_done(&mut self, step: &'w Step) -> bool {
         let id = step.name();
         if self.done.keys.contains(self.key.as_str()) {
@@ -235,14 +235,15 @@ impl<'w, 'c> Walker<'w, 'c> {
         taken
     }
 
-    /// The number of completed passes of the loop that encloses the `inner` innermost ones.
+    /// The number of completed passes of the loop around the `inner` innermost loops; 0 if there is
+    /// no such loop.
     fn outer(&self, inner: usize) -> usize {
         let around = self.loops.len().checked_sub(inner + 1).and_then(|at| self.loops.get(at));
         around.map_or(0, |pass| self.done.passes_done(pass.id))
     }
 
-    /// Records a completed step inside a loop. This is not needed outside loops, where a step has
-    /// one instance, and a completed step is not skipped.
+    /// Records a completed step inside a loop. This is not needed outside loops, where each step
+    /// has a single instance and a completed step is never skipped.
     fn see(&mut self, id: &'w str) {
         if !self.loops.is_empty() {
             self.seen.insert(id);
@@ -300,7 +301,7 @@ impl<'w, 'c> Walker<'w, 'c> {
             let pass = LoopPass { id, spec, iteration, total, item };
             let (length, depth) = (self.key.len(), self.scope.depth());
             let _ = write!(self.key, "@{iteration}::");
-            // The condition of a loop may read the number of the pass that it decides on.
+            // A loop's condition may read the number of the pass that it is evaluated for.
             self.scope.enter(&pass);
             let begun = self.has_begun(looped);
             let enters = begun && passes.is_conditional() || self.enters(&passes, &pass);
@@ -379,7 +380,7 @@ impl<'w, 'c> Walker<'w, 'c> {
 
     /// Warns if a later step was done before the one that is due, which is allowed.
     fn remark_on_later(&mut self, due: usize, steps: &[&'w Step]) {
-        // Most callers go step by step, so nothing after the due step is done.
+        // Most callers proceed step by step, so nothing after the due step is done.
         let so_far = steps[..=due].iter().filter(|step| self.done.has_touched(step)).count();
         if so_far == self.done.touched.len() {
             return;
@@ -404,7 +405,7 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
     }
 
-    /// Warns if a pass was reported as done that no longer exists.
+    /// Warns if a pass that no longer exists was reported as done.
     fn remark_on_end(&mut self, ended: usize, last: Option<usize>) {
         if let Some(last) = last.filter(|last| *last >= ended) {
             let key = &self.key;
@@ -414,8 +415,8 @@ impl<'w, 'c> Walker<'w, 'c> {
         }
     }
 
-    /// Warns about steps that are skipped while their condition waits for a variable, because their
-    /// order may matter.
+    /// Warns about steps that are skipped while their condition is waiting for a variable, because
+    /// their order may matter.
     fn remark_on_waiting(&mut self) {
         for BlockedStep { step, wanted } in &self.blocked {
             let variable = &wanted.variable;

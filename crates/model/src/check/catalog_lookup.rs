@@ -20,7 +20,7 @@ pub trait Commands {
 pub enum Lookup {
     /// The catalog is not available, so nothing is known.
     Unchecked,
-    /// There is no such catalog. The payload lists the existing catalogs.
+    /// The catalog does not exist. The payload lists the existing catalogs.
     NoCatalog(Vec<String>),
     /// The catalog has no such command. The payload lists the existing ones as `group name`.
     NoCommand(Vec<String>),
@@ -31,9 +31,9 @@ pub enum Lookup {
 /// What validation needs to know about a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandInfo {
-    /// The arguments it takes, regardless of where they are sent.
+    /// The arguments it accepts, regardless of where they are sent.
     pub parameters: Vec<Parameter>,
-    /// The body it takes.
+    /// The body it accepts.
     pub body: Option<BodyInfo>,
     /// The schema of the response.
     pub response: Option<Value>,

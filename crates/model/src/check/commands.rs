@@ -1,4 +1,4 @@
-//! Checks that the commands that steps run exist and receive the arguments they take.
+//! Checks that the commands that steps run exist and receive valid arguments.
 
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::SyntaxNode;
@@ -58,7 +58,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Looks up a target. Records one that cannot be checked, and reports one that does not exist.
+    /// Looks up a target. A target that cannot be checked is recorded, and one that does not exist
+    /// is reported.
     fn known(&mut self, target: &Spot<Target>) -> Option<Box<CommandInfo>> {
         let lookup = match &target.value {
             Target::Command(command) => self.world.commands.command(command),

@@ -175,7 +175,7 @@ impl Checker<'_> {
     /// Reports inputs whose choices depend on each other, each cycle once.
     fn input_rings(&mut self) {
         let inputs = &self.workflow.inputs;
-        // Too many inputs have already been reported, and checking them would take long.
+        // The excess of inputs has already been reported, and checking them all would be slow.
         if inputs.0.len() > limits::INPUTS {
             return;
         }

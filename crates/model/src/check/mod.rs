@@ -59,7 +59,7 @@ pub(crate) struct Checker<'c> {
     pub(crate) steps: HashMap<&'c str, &'c Step>,
     /// The ids and positions of steps that exist but could not be read.
     pub(crate) unread_steps: HashMap<String, Span>,
-    /// Whether there is a step without a readable id, so that any unknown name may refer to it.
+    /// Whether some step has no readable id, so that any unknown name may refer to it.
     pub(crate) nameless: bool,
     pub(crate) root: &'c SyntaxNode,
     /// The number of findings before the checks.
@@ -131,8 +131,7 @@ pub(crate) fn run(
     unchecked
 }
 
-/// Collects the ids of steps that could not be read. Returns whether there is a step without a
-/// readable id.
+/// Collects the ids of steps that could not be read. Returns whether some step has no readable id.
 fn unread(
     list: Option<&SyntaxNode>,
     read: &HashMap<&str, &Step>,
@@ -144,7 +143,7 @@ fn unread(
         let node = item.get("id");
         match node.and_then(|node| Some((node.at, node.text()?))) {
             Some((at, id)) if !read.contains_key(id) => {
-                // References may already use the id that the fix will give it.
+                // References may already use the id that the fix will give the step.
                 found.extend(suggest::slug(id, false).map(|slug| (slug, at)));
                 found.insert(id.to_owned(), at);
             }
@@ -191,8 +190,8 @@ impl<'c> Checker<'c> {
         if workflow.spelling == Spelling::Manifest {
             self.inputs();
             self.expressions();
-            // The strings under a key that could not be read would all count as plain text, and
-            // that error has already been reported.
+            // The strings under an unreadable key would all be mistaken for plain text, and the key
+            // itself has already been reported.
             if !self.report.has_errors() {
                 self.unfilled_templates();
             }
@@ -262,7 +261,7 @@ impl<'c> Checker<'c> {
         self.reads.count(of, meant) > 0 || self.reads.count(of, name) <= 1
     }
 
-    /// Whether there is an unknown key within a range.
+    /// Whether a range of the document contains an unknown key.
     pub(crate) fn has_unknown_key(&self, at: Span) -> bool {
         self.decoding_errors().any(|one| one.rule == Rule::UnknownKey && at.holds(one.place.at))
     }
@@ -420,8 +419,8 @@ impl<'c> Checker<'c> {
         }
     }
 }
-/// A rule that tests add, to see how workflows that were valid without it are handled. It is not in
-/// release builds.
+/// A rule that tests add to check how workflows that were valid without it are handled. Release
+/// builds do not include it.
 #[cfg(debug_assertions)]
 pub mod added_rule {
     use std::sync::atomic::{AtomicBool, Ordering};

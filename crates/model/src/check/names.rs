@@ -125,7 +125,7 @@ impl<'c> Checker<'c> {
         found.then(|| each.item_name())
     }
 
-    /// Checks that `as` is an identifier without another meaning.
+    /// Checks that `as` is an identifier that has no other meaning in expressions.
     fn item_name(&mut self, step: &Step) -> bool {
         let Some(name) = step.for_each.as_ref().and_then(|each| each.name.as_ref()) else {
             return !self.is_damaged(step.at);
@@ -358,8 +358,8 @@ impl<'c> Checker<'c> {
         self.output_reference(name, reference, located);
     }
 
-    /// Checks `steps.self`, which is the previous pass in a step that repeats and the submission in
-    /// a step that is verified.
+    /// Checks `steps.self`, which refers to the previous pass in a step that repeats and to the
+    /// submission in a step that is verified.
     fn own_reference(&mut self, reference: &Reference, site: Site<'_, '_>, place: SourceLocation) {
         if reads_submission(site) || site.names.step.is_some_and(repeats) {
             self.field_of("the step itself", SELF_FIELDS, reference.path.get(1), site.located);
@@ -389,15 +389,15 @@ impl<'c> Checker<'c> {
         let Some(segment) = segment else { return };
         let Some(name) = segment.field().filter(|name| !fields.contains(name)) else { return };
         let place = located.place(segment.span);
-        // `state` and `result` may be fields of the output as well as other words for a step's own
-        // fields.
+        // `state` and `result` may be fields of the output as well as alternative names for a
+        // step's own fields.
         let vague = matches!(name, "state" | "result");
         let meant = suggest::nearest(name, fields).filter(|_| !vague);
         let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
             .expected(suggest::list(fields))
             .did_you_mean(place, meant, "use one of these");
         self.report.add(match meant {
-            // `steps.lookup.total` only lacks the `output` in between.
+            // `steps.lookup.total` lacks only the `output` in between.
             None if fields == STEP_FIELDS && !vague => fault
                 .suggest(format!("write `output.{name}`"))
                 .mend(Mend::ReplaceText { place, text: format!("output.{name}") }),

@@ -12,8 +12,8 @@ use crate::target::Target;
 /// The result of following a path.
 pub(crate) enum PathCheck {
     Possible,
-    /// The segment at `index` cannot exist or, unless `certain`, is allowed but not declared.
-    /// `names` are the declared ones.
+    /// The segment at `index` is not one of the declared `names`. If `certain`, it cannot exist at
+    /// all; otherwise the schema allows it.
     Missing {
         index: usize,
         names: Vec<String>,

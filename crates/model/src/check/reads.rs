@@ -1,5 +1,5 @@
-//! Which inputs and steps a workflow reads and how often, and names that are misspelled in their
-//! declaration.
+//! Which inputs and steps a workflow reads and how many times, and which names are misspelled in
+//! their declaration.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Warns about unguarded writes, based on the effects of the commands.
 //!
-//! There is at most one warning per step, the most specific one.
+//! Each step gets at most one warning, the most specific one.
 
 use std::collections::HashSet;
 
@@ -112,7 +112,7 @@ impl Checker<'_> {
     }
 }
 
-/// Collects the calls of a step, those of a loop in document order.
+/// Collects the calls of a step; those inside a loop are in document order.
 fn inner<'s>(step: &'s Step, (approved, conditional): (bool, bool), found: &mut Vec<Inner<'s>>) {
     let conditional = conditional || step.when.is_some();
     match &step.action {

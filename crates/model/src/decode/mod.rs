@@ -25,7 +25,8 @@ pub(crate) trait Decode: Sized {
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self>;
 
-    /// The JSON Schema of such a value; by default it accepts any value. Named parts go to `defs`.
+    /// The JSON Schema of such a value; by default it accepts any value. Named parts are added to
+    /// `defs`.
     fn schema(_defs: &mut Defs) -> Value {
         json!({})
     }
@@ -111,7 +112,8 @@ fn is_collection(node: &SyntaxNode) -> bool {
     matches!(node.kind, SyntaxKind::Map(_) | SyntaxKind::List(_))
 }
 
-/// Text that must also satisfy a parser, so quoting another scalar is not offered as a fix.
+/// Decodes text that is then parsed further, so quoting a number or boolean is not offered as a
+/// fix.
 pub(crate) fn text(node: &SyntaxNode, want: &str, report: &mut Report) -> Option<String> {
     let text = node.text().map(str::to_owned);
     text.or_else(|| mistyped(node, want, None, report))
@@ -324,8 +326,8 @@ pub(crate) fn spot(key: &SyntaxKey) -> Spot<String> {
     Spot { at: key.at, value: key.name.clone() }
 }
 
-/// A key with other keys that lead to it: keys that authors write in its place, or keys that belong
-/// in its map.
+/// Known keys, each with related keys: either keys that authors write in its place, or keys that
+/// belong in its map.
 pub(crate) type Aliases = &'static [(&'static str, &'static [&'static str])];
 
 /// The name that an alias is replaced with.
@@ -386,13 +388,13 @@ impl<'n, 'r> Fields<'n, 'r> {
         T::decode(node, self.report)
     }
 
-    /// Decodes a required key without which the rest is still checked.
+    /// Decodes a required key; if it is missing, the other keys are still checked.
     pub(crate) fn must<T: Decode>(&mut self, key: &'static str) -> Option<T> {
         self.req(key)
     }
 
-    /// Reports missing and unknown keys. An unknown key that was probably meant to be a missing one
-    /// gives a single finding.
+    /// Reports missing and unknown keys. An unknown key that is probably a misspelling of a missing
+    /// one produces a single finding.
     pub(crate) fn finish(mut self) {
         let absent = self.report.leave();
         let known = |key: &SyntaxKey| self.known.contains(&key.name.as_str()) || key.name == "<<";

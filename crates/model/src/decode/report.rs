@@ -36,7 +36,7 @@ struct Owner {
     at: Span,
     /// The keys it accepts.
     keys: KnownKeys,
-    /// Those that it does not have.
+    /// The accepted keys that it does not have.
     absent: Vec<&'static str>,
     /// The unknown keys in the map.
     strays: Vec<String>,
@@ -63,7 +63,7 @@ impl Report {
         self.owners.push(Owner { at: node.at, keys, absent, strays });
     }
 
-    /// Ends the innermost map. Returns the keys that it could have but has not.
+    /// Ends the innermost map. Returns the accepted keys that it does not have.
     pub(crate) fn leave(&mut self) -> Vec<&'static str> {
         self.owners.pop().map(|owner| owner.absent).unwrap_or_default()
     }
@@ -109,8 +109,8 @@ impl Report {
         }
     }
 
-    /// Whether there is an error at a node or below it. Such a node is only partly known, so a part
-    /// that seems to be missing may have been written after all.
+    /// Whether a node, or anything inside it, has an error. Such a node is only partly known, so a
+    /// part that seems to be missing may be present after all.
     pub(crate) fn has_error_in(&self, at: Span) -> bool {
         self.findings
             .iter()

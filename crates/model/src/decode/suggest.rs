@@ -20,7 +20,7 @@ pub(crate) fn near<'c, S: AsRef<str> + ?Sized + 'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c S>,
 ) -> Vec<&'c str> {
-    // The word is longer than any name, so nothing is similar, and comparing would take long.
+    // The word is longer than any name, so nothing is similar, and comparing would be slow.
     if word.len() > 4 * limits::ID_CHARS {
         return Vec::new();
     }
@@ -124,7 +124,7 @@ pub fn list<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     }
 }
 
-/// A message without the number that the system gives its errors.
+/// A message without the system's error number, such as `(os error 2)`.
 pub fn without_error_number(text: &str) -> String {
     let Some((before, rest)) = text.split_once(" (os error ") else { return text.to_owned() };
     format!("{before}{}", rest.split_once(')').map_or("", |(_, after)| after))

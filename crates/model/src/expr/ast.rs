@@ -79,7 +79,7 @@ pub(super) struct ChainLink {
     pub(super) operand: ExprNode,
 }
 
-/// One step of member access; its span goes from the dot or bracket to its end.
+/// One step of member access; its span starts at the dot or bracket.
 #[derive(Debug)]
 pub(super) struct AccessStep {
     pub(super) span: Span,

@@ -13,7 +13,8 @@ use super::hyphenated_name::hyphenated_name_at;
 use super::lexer::{Tok, Token, is_word};
 use crate::suggest;
 
-/// Names that differ from other languages: the name here, and the names elsewhere.
+/// Functions whose names differ between languages: the name used here, and the names used
+/// elsewhere.
 const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("all", &["every"]),
     ("base64", &["b64encode", "btoa"]),

@@ -296,7 +296,7 @@ impl<'v, 'f> Evaluator<'v, 'f> {
                 match inner {
                     Some(inner) if function == Function::OrValue => Ok((*inner).clone()),
                     Some(inner) => Ok(Value::Optional(Some(inner))),
-                    // The other value is not evaluated unless it is needed.
+                    // The fallback is evaluated only if it is needed.
                     None => self.node(&call.args[0]),
                 }
             }

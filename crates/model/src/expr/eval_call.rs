@@ -148,7 +148,7 @@ impl<'v> Evaluator<'v, '_> {
     }
 
     fn parse_json(&mut self, text: &str, span: Span) -> Valued<'v> {
-        // A parsed JSON value takes far more memory than its text.
+        // A parsed JSON value uses far more memory than its text.
         self.spend_bytes(span, 8 * text.len())?;
         match serde_json::from_str::<Json>(text) {
             Ok(json) => Ok(Value::of_owned_json(json)),

@@ -16,8 +16,8 @@ pub struct EvalError {
     pub kind: EvalErrorKind,
 }
 
-/// Why an expression has no value. `of` is what was read, as it is written; lines and columns count
-/// from 1.
+/// Why an expression has no value. `of` is the source of the value that was read; lines and columns
+/// start at 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalErrorKind {
     /// The scope has no such root name.

@@ -1,4 +1,4 @@
-//! Evaluates macros: each one binds its variable to one element after another.
+//! Evaluates macros: each one binds its variable to every element in turn.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! The budget of an evaluation, which guarantees that every expression terminates soon.
+//! The budget of an evaluation, which guarantees that every expression terminates quickly.
 
 use super::limits::{BYTES_PER_FUEL, FUEL_DEFAULT};
 
@@ -31,7 +31,7 @@ impl Fuel {
             self.left = left;
             Ok(())
         } else {
-            // A caller that shares the budget must not continue with cheaper expressions.
+            // Later evaluations that share the budget must fail too, even if they are cheaper.
             self.left = 0;
             Err(Exhausted)
         }

@@ -25,8 +25,8 @@ pub struct HyphenatedName {
 const ROOTS: [&str; 8] =
     ["inputs", "steps", "env", "run", "item", "index", "output", "status_code"];
 
-/// The hyphenated name that a subtraction was probably meant to be. The source shows whether there
-/// are spaces around the hyphen.
+/// The hyphenated name that a subtraction was probably meant to be. The source is needed to tell
+/// whether the hyphen has spaces around it.
 pub(super) fn misread(source: &str, left: &ExprNode, link: &ChainLink) -> Option<HyphenatedName> {
     let NodeKind::Access { base, steps } = &left.kind else { return None };
     let (NodeKind::Root(root), [step]) = (&base.kind, steps.as_slice()) else { return None };

@@ -270,8 +270,8 @@ pub(crate) fn closing_braces(text: &str, start: usize) -> Option<usize> {
                 if text[at..].starts_with("}}") {
                     return Some(at);
                 }
-                // The first of the two braces was taken for the end of a map in the expression that
-                // is not closed.
+                // The expression contains an unclosed map, so the first of the two braces was taken
+                // for the end of that map.
                 if text[start..at].ends_with('}') {
                     return Some(at - 1);
                 }

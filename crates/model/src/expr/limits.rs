@@ -11,7 +11,7 @@ pub const SOURCE_BYTES_MAX: usize = 8 * 1024;
 /// such as `a.b.c`, `1 + 1 + 1` and `a ? b : c ? d : e` are flat in the tree and do not count.
 pub const NESTING_DEPTH_MAX: usize = 64;
 
-/// The fuel of one evaluation unless the caller sets another amount.
+/// The fuel of one evaluation, unless the caller sets a different amount.
 pub const FUEL_DEFAULT: u64 = 100_000;
 
 /// Maximum size of a result, in bytes of its compact JSON text.

@@ -5,7 +5,7 @@ use std::fmt;
 use super::limits::{NAMES_COMPARED_MAX, NAMES_SHOWN_MAX, QUOTED_BYTES_MAX};
 use crate::suggest;
 
-/// The names that exist where another name was not found.
+/// The names that are available in a place where an unknown name was used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
     /// The first few names.
@@ -17,7 +17,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Builds the list for a name that was not found; `names` holds the first of `total` names.
+    /// Builds the list for a name that was not found; `names` contains the first of `total` names.
     pub(super) fn new(wanted: &str, total: usize, names: &[String]) -> Names {
         let compared = names.iter().take(NAMES_COMPARED_MAX).map(String::as_str);
         let shown = names.iter().take(NAMES_SHOWN_MAX);

@@ -13,7 +13,7 @@ pub trait Scope {
     /// The root names that exist, for error messages.
     fn roots(&self) -> Vec<&str>;
 
-    /// The time that `now()` yields, in RFC 3339, if there is one.
+    /// The time that `now()` yields, in RFC 3339 format, if the scope has one.
     fn now(&self) -> Option<&str> {
         None
     }

@@ -29,8 +29,8 @@ impl SyntaxError {
         SyntaxError { replace: Some((span, text.into())), ..self }
     }
 
-    /// Boxed, because errors are rare and unboxed results would take much stack at every level of
-    /// nesting.
+    /// Boxed, because errors are rare and unboxed results would use a lot of stack at every level
+    /// of nesting.
     pub(super) fn fail<T>(self) -> Result<T, Box<SyntaxError>> {
         Err(Box::new(self))
     }

@@ -216,15 +216,15 @@ named_enum! {
         UnusedInput = "unused-input",
         /// A step that can never run.
         NeverRuns = "never-runs",
-        /// A step that reads one defined below it.
+        /// A step that reads another step that is defined below it.
         DefinedLater = "defined-later",
         /// A write before anything was read.
         WriteBeforeCheck = "write-before-check",
         /// A write that nothing guards.
         UnguardedWrite = "unguarded-write",
-        /// A `create` without checking whether the thing exists.
+        /// A `create` that does not first check whether the resource exists.
         CreateWithoutCheck = "create-without-check",
-        /// A non-repeatable request that nobody approves.
+        /// A non-repeatable request without a preceding approval.
         UnapprovedWrite = "unapproved-write",
         /// A path that the schema allows but does not declare.
         UnmentionedPath = "unmentioned-path",

@@ -12,9 +12,9 @@ named_enum! {
     pub Category {
         /// The request or a document is wrong.
         Validation = "validation",
-        /// The requested thing does not exist.
+        /// What the request refers to does not exist.
         NotFound = "not_found",
-        /// The thing is not in the state that the caller expects.
+        /// What the request refers to is not in the state that the caller expects.
         Conflict = "conflict",
         /// The request could not be carried out.
         Execution = "execution",
@@ -125,7 +125,7 @@ codes! {
     ClientConfigConflict = "CLIENT_CONFIG_CONFLICT", Conflict;
     /// No run has this id.
     RunNotFound = "RUN_NOT_FOUND", NotFound;
-    /// The run is not in the right state for this.
+    /// The run is not in a state that allows the operation.
     RunConflict = "RUN_CONFLICT", Conflict;
     /// The folder, documents or catalogs of a run are missing.
     RunWorldMissing = "RUN_WORLD_MISSING", Conflict;

@@ -56,7 +56,7 @@ impl Violation {
     }
 }
 
-/// Resolves a finding against its document. There is no source if the bytes are not text.
+/// Resolves a finding against its document. `source` is `None` if the bytes are not text.
 pub(crate) fn resolve(
     finding: Finding,
     source: Option<&Source>,

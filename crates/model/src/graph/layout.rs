@@ -2,10 +2,10 @@
 //!
 //! It takes the usual four steps: rows by longest path (this module), dummies where a link passes
 //! through a row and a few barycenter sweeps against crossings (`grid.rs`), positions by least
-//! squares (`positions.rs`), and the wires (this module). There are two additions. Rows have a
-//! maximum width, so a fan-out of thirty becomes a block that can be scrolled rather than a ribbon.
-//! And long links that share an end share their dummies, so they read as one trunk that branches.
-//! Boxes never overlap, and links that follow their dummies bend only between rows.
+//! squares (`positions.rs`), and the wires (this module). In addition, rows have a maximum width,
+//! so a fan-out of thirty becomes a block that can be scrolled rather than a ribbon, and long links
+//! that share an end share their dummies, so they read as one trunk that branches. Boxes never
+//! overlap, and links that follow their dummies bend only between rows.
 
 use std::collections::HashMap;
 
@@ -172,8 +172,8 @@ impl Grid {
             if link.from == link.to {
                 continue;
             }
-            // Segments that a trunk already shows are not drawn again, or thirty links would draw
-            // them thirty times.
+            // Segments that a trunk already shows are not drawn again; otherwise thirty links would
+            // draw them thirty times.
             let is_new = |pair: &[usize]| {
                 link.back || *drawn.entry((pair[0], pair[1])).or_insert(position) == position
             };

@@ -133,7 +133,7 @@ fn label(text: &str) -> String {
             '<' => safe.push_str("#lt;"),
             '>' => safe.push_str("#gt;"),
             '&' => safe.push_str("#amp;"),
-            // Two in a row would start a formula, even as entities.
+            // Two dollar signs in a row would start a formula, even as entities.
             '$' if safe.ends_with('$') => safe.push_str(" $"),
             '#' | ';' | '%' | '`' | '\\' | '|' | '*' | '~' | '(' | ')' | '[' | ']' | '{' | '}' => {
                 let _ = write!(safe, "#{};", u32::from(c));

@@ -160,7 +160,7 @@ impl Step {
     }
 }
 
-/// A lane, represented by the members that wait for it, in ascending order.
+/// A lane, represented by the members that it leads to, in ascending order.
 type Lane = Option<Vec<usize>>;
 
 /// Plans the lanes of a level; `None` if it needs more than `lanes_max`.

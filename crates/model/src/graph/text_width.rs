@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use super::grid::real;
 
-/// A font as needed for measuring.
+/// The properties of a font that measuring needs.
 #[derive(Clone, Copy)]
 pub(super) enum Font {
     Name,

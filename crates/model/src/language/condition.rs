@@ -116,7 +116,7 @@ impl Condition {
         })
     }
 
-    /// Whether the condition holds, fails, or waits for a variable.
+    /// Whether the condition holds, fails, or is waiting for a variable.
     pub fn decide(&self, context: &dyn Variables) -> Truth {
         all(self.tests.iter().map(|test| test.decide(context)))
     }
@@ -477,8 +477,8 @@ fn test(
     Some(Test::Compare(variable?.clone(), comparison))
 }
 
-/// Reports operators without a `var`. If there is an unknown key, it may be a misspelled `var` and
-/// has been reported already.
+/// Reports operators without a `var`. An unknown key may be a misspelled `var`, and it has already
+/// been reported.
 fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     let name = |key: &SyntaxKey| canonical(&key.name).to_owned();
     let known = entries.iter().all(|(key, _)| OPERATORS.contains(&name(key).as_str()));

@@ -63,7 +63,7 @@ macro_rules! identifier {
 }
 
 identifier!(
-    /// The id of a workflow; also the name of its file.
+    /// The id of a workflow, which is also the name of its file.
     WorkflowId,
     "workflow id",
     "lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters",

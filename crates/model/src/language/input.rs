@@ -238,7 +238,7 @@ words! {
         Email = "email",
         /// An absolute URL.
         Url = "url",
-        /// The same, under its JSON Schema name.
+        /// An absolute URL, under its JSON Schema name.
         Uri = "uri",
         Uuid = "uuid",
         /// A calendar date.
@@ -372,7 +372,7 @@ impl Decode for RequiredSlip {
 pub struct Provider {
     pub at: Span,
     pub command: CommandId,
-    /// The field of the response.
+    /// The field of the response that contains the choices.
     pub field: Option<String>,
 }
 

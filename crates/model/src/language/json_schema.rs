@@ -221,8 +221,8 @@ fn fault(schema: &Value) -> Option<(String, String)> {
 }
 
 /// Whether a schema is simple enough to be valid without checking it against the meta-schema: plain
-/// types, nested properties, lists of names. Most schemas in workflows are, and compiling each one
-/// would dominate the time to validate a large workflow.
+/// types, nested properties, lists of names. Most schemas in workflows are this simple, and
+/// compiling each one would dominate the time to validate a large workflow.
 fn is_plain(schema: &Value) -> bool {
     let Some(object) = schema.as_object() else { return schema.is_boolean() };
     object.iter().all(|(key, value)| match key.as_str() {
@@ -260,7 +260,7 @@ struct Unfolding<'s> {
 #[derive(Clone, Copy)]
 struct Size {
     parts: usize,
-    /// Whether it leads back to a reference that is being expanded.
+    /// Whether the expansion leads back to a reference that is being expanded.
     returns: bool,
 }
 

@@ -57,7 +57,8 @@ shape! {
     "attempts" attempts: opt Int<0, 1_000_000> = "The maximum total number of attempts.",
 }
 
-/// The inputs. One that could not be read keeps its name, so that its uses are not reported too.
+/// The inputs. An input that could not be read keeps its name, so that its uses are not reported as
+/// well.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inputs(pub Vec<(Spot<String>, Option<Input>)>);
 
@@ -129,7 +130,7 @@ pub(crate) fn step_items<'n>(
     None
 }
 
-/// Steps. Those that could not be read are omitted and have been reported.
+/// A list of steps. Steps that could not be read have been reported and are omitted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepList(pub Vec<Step>);
 

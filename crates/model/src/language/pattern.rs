@@ -43,12 +43,12 @@ pub(crate) fn invalid(node: &SyntaxNode, rule: Rule, cause: &str) -> Finding {
         .suggest("fix the pattern, and escape characters that are meant literally")
 }
 
-/// The patterns of one document. Each is compiled once, and none are compiled after too many were
-/// too large.
+/// The patterns of one document. Each is compiled once; after too many of them turn out to be too
+/// large, no more are compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     compiled: HashMap<String, Result<Regex, String>>,
-    /// The patterns of criteria, which have flags and use another engine.
+    /// The patterns of criteria, which have flags and use a different engine.
     sound: HashMap<(String, String), Result<(), String>>,
     large: usize,
 }
@@ -70,7 +70,7 @@ impl Patterns {
     }
 }
 
-/// Compiles a pattern once and caches the result, unless too many were too large.
+/// Compiles a pattern once and caches the result, unless too many patterns were too large.
 fn once<K: Hash + Eq, T: Clone>(
     known: &mut HashMap<K, Result<T, String>>,
     large: &mut usize,

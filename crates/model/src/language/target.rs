@@ -143,7 +143,7 @@ fn refuse(node: &SyntaxNode, text: &str, report: &mut Report) -> Option<Target> 
 }
 
 /// Normalizes a command name: `shop/orders:get`, `shop.orders:get` and `Shop orders:get` all mean
-/// the same.
+/// the same command.
 fn meant_command(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (group, name) = match words.as_slice() {

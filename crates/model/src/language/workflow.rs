@@ -82,10 +82,10 @@ impl Workflow {
     }
 
     /// Whether an agent can work through the workflow alone, step by step: every step is a prompt,
-    /// or a loop around prompts. A step with `for_each` is several steps at once, which needs the
-    /// engine.
+    /// or a loop around prompts. A step with `for_each` expands to several steps, which requires
+    /// the engine.
     pub fn is_agent_only(&self) -> bool {
-        // A guide has only agent steps, and this is checked in every call.
+        // A guide has only agent steps, so its steps need not be searched in every call.
         self.spelling == Spelling::Guide
             || self.all_steps().iter().all(|step| {
                 let agents = matches!(step.action, Action::Prompt(_) | Action::Loop(_));

@@ -19,7 +19,7 @@ use crate::workflow::{Spelling, Workflow};
 #[derive(Debug)]
 pub struct Plan<'w> {
     pub workflow: &'w Workflow,
-    /// The steps in the order of a run with one step at a time, `finally` last.
+    /// The steps in the order in which a sequential run executes them, `finally` last.
     pub steps: Vec<PlannedStep<'w>>,
 }
 
@@ -59,7 +59,7 @@ impl<'w> Plan<'w> {
         self.steps.iter().map(|step| step.wave).max().unwrap_or(0)
     }
 
-    /// The graph of this plan; links that follow from other links are omitted.
+    /// The graph of this plan; links that are implied by other links are omitted.
     pub fn graph(&self) -> Graph {
         let workflow = self.workflow;
         let mut nodes = Vec::new();

@@ -65,8 +65,8 @@ impl<'w> Order<'w> {
         self.waits[index(from)?].get(&index(to)?).copied()
     }
 
-    /// The order of a run with one step at a time: document order, except that a step comes after
-    /// those it waits for. Steps in cycles are omitted. `finally` comes last.
+    /// The order of a sequential run: document order, except that a step comes after those it waits
+    /// for. Steps in cycles are omitted. `finally` comes last.
     pub(crate) fn sequence(&self) -> Vec<usize> {
         let mut followers = vec![Vec::new(); self.steps.len()];
         for (index, waits) in self.waits.iter().enumerate() {

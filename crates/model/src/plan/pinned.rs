@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_text_that_breaks_a_rule_is_decoded_all_the_same() {
-        // A rule of today stands in for one added later.
+        // An existing rule is used in place of one added later.
         let asks = "workflow: w\nrequires: {milepost: '>=999'}\nsteps: [{id: a, prompt: Look}]\n";
         let reads = "workflow: w\nsteps: [{id: a, set: {x: '${{ steps.gone.output }}'}}]\n";
         for text in [asks, reads] {

@@ -16,7 +16,7 @@ pub struct JsonDocument {
 }
 
 impl JsonDocument {
-    /// Creates a document; `tape` must be the tape of this very text.
+    /// Creates a document; `tape` must be the tape of exactly this text.
     pub fn new(text: String, tape: Tape) -> JsonDocument {
         JsonDocument { text, tape }
     }
@@ -303,7 +303,7 @@ impl<'d> JsonNode<'d> {
         }
     }
 
-    /// The index of this value in its document, for tables kept alongside.
+    /// The index of this value in its document, for tables that are kept alongside the document.
     pub fn index(self) -> u32 {
         self.at
     }

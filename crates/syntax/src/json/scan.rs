@@ -24,7 +24,7 @@ pub struct ScanError {
     pub at: usize,
     /// Where the faulty part starts.
     pub start: usize,
-    /// Whether reading stopped because the text ended.
+    /// Whether reading stopped because the document ended.
     pub is_end: bool,
     pub kind: ScanErrorKind,
 }
@@ -439,7 +439,8 @@ impl<'t> Scanner<'t> {
             match self.byte() {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => {
                     self.at += 1;
-                    // Half of a pretty-printed document is indentation.
+                    // About half of a pretty-printed document is indentation, so skip it in larger
+                    // steps.
                     while self.text.as_bytes().get(self.at..self.at + 8) == Some(b"        ") {
                         self.at += 8;
                     }

@@ -1,5 +1,5 @@
-//! The tape of a JSON text: one small slot for each key and value, in text order. No strings are
-//! copied.
+//! The tape of a JSON document: one small slot for each key and value, in text order. No strings
+//! are copied.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ pub struct ReadWarning {
     pub message: String,
 }
 
-/// The first warnings, and how many more there were.
+/// The first warnings, and the number of further ones.
 #[derive(Debug, Default)]
 pub struct ReadWarnings {
     pub kept: Vec<ReadWarning>,
@@ -36,7 +36,7 @@ impl ReadWarnings {
 
 /// The position of a key or value in the text.
 ///
-/// The two top bits of the end are free for flags, since documents are smaller than 1 GiB.
+/// The top two bits of the end are free for flags, since documents are smaller than 1 GiB.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TapeSlot {
     start: u32,

@@ -33,7 +33,7 @@ pub fn read_tree(source: &Source, faults: &mut Faults) -> SyntaxResult<SyntaxNod
 struct Reader<'t, 'f> {
     text: &'t str,
     pos: usize,
-    /// The closing brackets still to come, used to fix a document that ends too early.
+    /// The closing brackets that are still expected, used to fix a document that ends too early.
     open: Vec<char>,
     /// Syntax errors the reader recovered from, each with its fix. Authors who write one trailing
     /// comma or comment usually write more.

@@ -30,7 +30,7 @@ struct Anchor {
     before: bool,
 }
 
-/// The position of a list of steps.
+/// The position of the list that is being indexed, and the loops around it.
 #[derive(Default)]
 struct Around {
     path: Vec<usize>,
@@ -236,8 +236,7 @@ impl<'w, 'c> CompletedSteps<'w, 'c> {
         false
     }
 
-    /// Whether unused bare ids exist for the steps of a body that run, and whether some steps have
-    /// none.
+    /// Whether any step that runs in a body has unused bare ids, and whether some have none.
     pub(super) fn bare_of(
         &self,
         body: &'w [Step],

@@ -42,7 +42,8 @@ impl<'w, 'c> Passes<'w, 'c> {
         })
     }
 
-    /// Whether there is a pass with this number; `None` if a variable that decides it is missing.
+    /// Whether the loop has a pass with this number; `None` if the variable that decides this is
+    /// missing.
     pub(super) fn goes_on(&self, iteration: usize, scope: &dyn Variables) -> Option<bool> {
         match self {
             Passes::Items(items) => Some(iteration < items.len()),
@@ -60,8 +61,8 @@ impl<'w, 'c> Passes<'w, 'c> {
         }
     }
 
-    /// The variables that an undecided condition waits for. Values that make an `until` condition
-    /// hold would end the loop, so they are not given as expected.
+    /// The variables that an undecided condition is waiting for. Values that make an `until`
+    /// condition hold would end the loop, so they are not listed as expected values.
     pub(super) fn wanted(&self, scope: &dyn Variables) -> Vec<MissingVariable> {
         let Passes::Condition { condition, wanted } = self else { return Vec::new() };
         let truth = condition.decide(scope);

@@ -63,7 +63,7 @@ impl<'w, 'c> WalkScope<'w, 'c> {
         path
     }
 
-    /// A value from the caller's context, borrowed for as long as that context.
+    /// A value borrowed from the caller's context, with the lifetime of that context.
     pub(super) fn theirs(&self, path: &str) -> Option<&'c Value> {
         match self.own(path) {
             Some((Cow::Borrowed(value), rest)) => below(value, rest),

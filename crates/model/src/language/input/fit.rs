@@ -34,13 +34,13 @@ pub struct NotOfType {
 }
 
 impl Input {
-    /// Whether the input takes a list of values of its type. A list of lists is excluded, since
+    /// Whether the input accepts a list of values of its type. A list of lists is excluded, since
     /// people cannot pick one.
     pub fn takes_several(&self) -> bool {
         self.mode == Some(Mode::Multiple) && self.input_type() != InputType::Array
     }
 
-    /// Whether a value has the input's type, or is a list of such values if the input takes
+    /// Whether a value has the input's type, or is a list of such values if the input accepts
     /// several.
     pub fn accepts(&self, value: &Value) -> bool {
         let kind = self.input_type();
@@ -83,7 +83,7 @@ impl Input {
         let kind = self.input_type();
         let listed = self.mode == Some(Mode::Multiple) && kind == InputType::Array;
         if listed {
-            // The items of a list have no declared type, so text that parses as JSON is taken as
+            // The items of a list have no declared type, so text that parses as JSON is treated as
             // JSON.
             return Ok(match serde_json::from_str(text.trim()) {
                 Ok(Value::Array(items)) => Value::Array(items),
@@ -94,7 +94,7 @@ impl Input {
         if !self.takes_several() {
             return kind.of_text(text);
         }
-        // A JSON list is the list itself; anything else is one of its values.
+        // A JSON list is used as is; anything else becomes a list of one value.
         match serde_json::from_str(text.trim()) {
             Ok(Value::Array(items)) => Ok(Value::Array(items)),
             _ => Ok(Value::Array(vec![kind.of_text(text)?])),
