@@ -101,7 +101,7 @@ struct Cutting<'p, R> {
 
 impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
     /// Requests the value at a pointer. A dangling pointer is also dangling in the excerpt. Returns
-    /// `None` for the root pointer, because that takes the whole document.
+    /// `None` for the root pointer, because that needs the whole document.
     fn want(&mut self, pointer: &str) -> Option<()> {
         if pointer.is_empty() {
             return None;

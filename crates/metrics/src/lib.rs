@@ -95,7 +95,7 @@ pub struct ProcessMetrics {
 pub struct JournalMetrics {
     /// The number of runs in each state.
     pub runs: Vec<(&'static str, u64)>,
-    /// The number of waiting runs, by what they wait for.
+    /// The number of waiting runs, by what they are waiting for.
     pub waiting: Vec<(&'static str, u64)>,
     /// Messages to runs that have not been received yet.
     pub inbox: u64,

@@ -303,7 +303,8 @@ impl Mock {
         }
     }
 
-    /// The response for the first documented status, or else for the first status, with the reason.
+    /// The response for the first of `statuses` that the operation documents, or else for the first
+    /// one, with the reason in it.
     fn with_status(&mut self, call: &Call<'_>, statuses: &[u16], words: &str) -> MockResponse {
         let Some(choice) = of_first(&call.command, statuses, call.request.header("accept")) else {
             let status = statuses.first().copied().unwrap_or(400);

@@ -190,7 +190,7 @@ impl Writer {
     }
 }
 
-/// The shape of a value as styles distinguish it.
+/// The shapes of values that styles distinguish.
 enum Shape<'v> {
     One(Cow<'v, str>),
     List(Vec<Cow<'v, str>>),
