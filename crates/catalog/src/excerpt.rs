@@ -1,8 +1,9 @@
 //! The part of a document that one command needs, extracted without reading the rest.
 //!
-//! A large document is split into places once, and these are stored next to it. An excerpt is a
-//! document of its own, in which everything that the command refers to, directly or indirectly, is
-//! at the same pointer as in the full document. If that cannot be guaranteed, there is no excerpt.
+//! A large document is split into places once, and the places are stored next to it. An excerpt is
+//! a self-contained document in which everything that the command refers to, directly or
+//! indirectly, is at the same pointer as in the full document. If that cannot be guaranteed, there
+//! is no excerpt.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

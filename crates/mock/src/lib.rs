@@ -1,7 +1,7 @@
 //! A mock of any catalog, which answers requests as the document describes. Responses come from
 //! examples, or else from schemas; created resources exist until they are deleted; faults are
-//! injected on request. The seed and the requests so far determine every response, because there is
-//! no clock, no network and no other source of randomness.
+//! injected on request. The seed and the requests so far determine every response, because the mock
+//! uses no clock, no network and no other source of randomness.
 
 mod attempts;
 mod body;
