@@ -101,7 +101,7 @@ milepost_model::named_enum! {
 }
 
 milepost_model::named_enum! {
-    /// How a value is serialized to text, by the word of OpenAPI.
+    /// How a value is serialized to text, named as in OpenAPI.
     pub Style {
         Simple = "simple",
         Label = "label",

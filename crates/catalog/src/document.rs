@@ -1,6 +1,6 @@
-//! A document as its JSON text and a flat list of positions in it. No tree of owned values is
-//! built, because the largest documents have a million values and a command needs only a few
-//! hundred.
+//! A document, represented by its JSON text and a flat list of positions in that text. No tree of
+//! owned values is built, because the largest documents have a million values and a command needs
+//! only a few hundred.
 //!
 //! Reading decides whether the bytes are JSON, YAML or neither. It does not interpret the content
 //! and opens no files.

@@ -1,8 +1,9 @@
 //! The part of a document that one command needs, extracted without reading the rest.
 //!
-//! A large document is split into places once, and these are stored next to it. An excerpt is a
-//! document of its own, in which everything that the command refers to, directly or indirectly, is
-//! at the same pointer as in the full document. If that cannot be guaranteed, there is no excerpt.
+//! A large document is split into places once, and the places are stored next to it. An excerpt is
+//! a self-contained document in which everything that the command refers to, directly or
+//! indirectly, is at the same pointer as in the full document. If that cannot be guaranteed, there
+//! is no excerpt.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -101,7 +102,7 @@ struct Cutting<'p, R> {
 
 impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
     /// Requests the value at a pointer. A dangling pointer is also dangling in the excerpt. Returns
-    /// `None` for the root pointer, because that takes the whole document.
+    /// `None` for the root pointer, because that needs the whole document.
     fn want(&mut self, pointer: &str) -> Option<()> {
         if pointer.is_empty() {
             return None;

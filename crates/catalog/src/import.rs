@@ -254,7 +254,7 @@ pub fn shown(text: &str) -> String {
     text::line(url.as_str(), 200)
 }
 
-/// Parses a server URL, dropping query and fragment.
+/// Parses a server URL, dropping its query and fragment.
 pub fn usable(server: &str, source: Option<&Url>) -> Result<Url, Unusable> {
     if server.contains(['{', '}']) {
         return Err(Unusable::Template);

@@ -152,12 +152,12 @@ pub fn kebab(text: &str) -> Option<String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplatePiece<T> {
     Text(T),
-    /// What stands in braces.
+    /// A placeholder, without its braces.
     Name(T),
 }
 
 impl TemplatePiece<&str> {
-    /// The piece on its own, with its text in another form.
+    /// The piece as owned strings, with `text` applied to literal text but not to names.
     pub fn owned(self, text: impl Fn(&str) -> String) -> TemplatePiece<String> {
         match self {
             TemplatePiece::Text(own) => TemplatePiece::Text(text(own)),
@@ -166,7 +166,7 @@ impl TemplatePiece<&str> {
     }
 }
 
-/// The pieces of a template, no text empty.
+/// Splits a template into its pieces, omitting empty text.
 pub fn template_pieces(template: &str) -> Vec<TemplatePiece<&str>> {
     let mut pieces = Vec::new();
     let mut rest = template;

@@ -1,6 +1,6 @@
 //! The counters of a process, and their text format for monitoring (Prometheus 0.0.4).
 //!
-//! There is one set of counters per process, defined here. The values of every label are listed in
+//! Each process has one set of counters, defined here. The values of every label are listed in
 //! this file, and any other value is counted under the last one, so that no id or user value can
 //! become a label and the number of lines is bounded.
 
@@ -95,7 +95,7 @@ pub struct ProcessMetrics {
 pub struct JournalMetrics {
     /// The number of runs in each state.
     pub runs: Vec<(&'static str, u64)>,
-    /// The number of waiting runs, by what they wait for.
+    /// The number of waiting runs, by what they are waiting for.
     pub waiting: Vec<(&'static str, u64)>,
     /// Messages to runs that have not been received yet.
     pub inbox: u64,

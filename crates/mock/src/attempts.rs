@@ -17,7 +17,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// How often a location failed.
+    /// How many times a location has failed.
     pub(crate) fn at(&self, place: &str) -> u32 {
         self.tries.get(place).copied().unwrap_or_default()
     }

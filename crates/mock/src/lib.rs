@@ -1,7 +1,7 @@
 //! A mock of any catalog, which answers requests as the document describes. Responses come from
 //! examples, or else from schemas; created resources exist until they are deleted; faults are
-//! injected on request. The seed and the requests so far determine every response, because there is
-//! no clock, no network and no other source of randomness.
+//! injected on request. The seed and the requests so far determine every response, because the mock
+//! uses no clock, no network and no other source of randomness.
 
 mod attempts;
 mod body;
@@ -303,7 +303,8 @@ impl Mock {
         }
     }
 
-    /// The response for the first documented status, or else for the first status, with the reason.
+    /// The response for the first of `statuses` that the operation documents, or else for the first
+    /// one, with the reason in it.
     fn with_status(&mut self, call: &Call<'_>, statuses: &[u16], words: &str) -> MockResponse {
         let Some(choice) = of_first(&call.command, statuses, call.request.header("accept")) else {
             let status = statuses.first().copied().unwrap_or(400);

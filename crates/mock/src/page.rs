@@ -1,5 +1,5 @@
-//! Pagination of lists: which part of a list a request selects, and the fields that describe the
-//! rest in the response.
+//! Pagination of lists: which part of a list a request selects, and the response fields that
+//! describe the other pages.
 
 use milepost_catalog::command::{ApiCommand, Location};
 use milepost_catalog::finding::below;

@@ -81,7 +81,7 @@ fn query_object(
     (!own.is_empty()).then(|| tree(own.into_iter()))
 }
 
-/// Removes the parameter's style.
+/// Undoes the serialization of the parameter's style.
 fn unstyled(parameter: &ApiParameter, schema: &CompiledSchema, texts: &[String]) -> Texts {
     let constraints = Constraints::of(&[&schema.value], &schema.defs);
     let wants_list = constraints.kind() == JsonTypes::ARRAY;

@@ -13,7 +13,7 @@ use crate::router::MockRoute;
 
 /// Names of id properties, best first, used if nothing else identifies the id.
 const IDS: &[&str] = &["id", "gid", "sid", "uuid", "guid", "uid", "key"];
-/// Fallback names, if there is no property with one of those.
+/// Fallback names, used if no property has one of the names in [`IDS`].
 const WEAK_IDS: &[&str] = &["name", "slug", "code", "number", "login"];
 /// Suffixes that may follow the last path segment: `/Messages/{Sid}.json`.
 const SUFFIXES: &[&str] = &[".json", ".xml"];

@@ -66,8 +66,8 @@ pub(crate) fn of_status(
     Some(with_content(command, status, response, accept))
 }
 
-/// The response for the first status documented by number, or else the first one's by range or
-/// default.
+/// The response for the first of `statuses` that is documented by number; if none is, the response
+/// that a range or the default documents for the first one.
 pub(crate) fn of_first(
     command: &ApiCommand,
     statuses: &[u16],

@@ -24,8 +24,8 @@ const CURRENCIES: &[&str] = &["EUR", "USD", "GBP", "CHF"];
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 const MIXED: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// Generates a string that fits. `tries` is how often this location has failed; after failures,
-/// meeting the schema takes precedence over plausibility.
+/// Generates a string that fits. `tries` is how many times this location has failed; after a
+/// failure, meeting the schema takes precedence over plausibility.
 pub(crate) fn text(
     constraints: &Constraints<'_>,
     name: &str,

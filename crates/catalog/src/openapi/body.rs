@@ -81,7 +81,7 @@ impl<'d> SchemaConverter<'d> {
         let node = self.api.body_node(operation, findings)?;
         let mut contents = self.contents(node.get("content"));
         if contents.is_empty() {
-            // A body without a declared content is assumed to be JSON, the most common case.
+            // A body that declares no content is assumed to be JSON, the most common case.
             contents.push(Content::new("application/json", Value::Bool(true)));
         }
         Some(ApiBody {

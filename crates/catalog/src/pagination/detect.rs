@@ -124,7 +124,7 @@ fn arguments(command: &ApiCommand) -> Vec<Argument<'_>> {
 
 /// A field of a response.
 struct Field {
-    /// The names on the way to it, each after a dot.
+    /// The names of the enclosing fields and of the field itself, each preceded by a dot.
     path: String,
     pointer: String,
     /// The possible types; empty if any type is allowed.
@@ -195,7 +195,7 @@ fn best(fields: &[Field], words: WordList) -> Option<&Field> {
 fn next_cursor(fields: &[Field], cursor: &Argument<'_>) -> Option<String> {
     let plain = |field: &&Field| field.is_plain() && !field.is_uri;
     let named = |word: &str| fields.iter().filter(plain).find(|field| field.is_named(word));
-    // A numeric page parameter is counted up unless the response names the next page.
+    // A numeric page parameter is incremented unless the response names the next page.
     let numbered = cursor.is_integer() && !cursor.types().is_empty();
     let words = if numbered { WordList("nextpage nextoffset") } else { NEXT_CURSORS };
     if let Some(field) = words.iter().find_map(named) {

@@ -15,7 +15,7 @@ pub const NEXT_CURSORS: WordList = WordList(
      nextpagekey nextkey nextpage endcursor continuationtoken paginationtoken bookmark scrollid \
      lastid",
 );
-/// Paths of fields that hold the next cursor, where the field name alone is not conclusive.
+/// Paths of fields that hold the next cursor, for names that are not conclusive by themselves.
 pub const NEXT_CURSOR_PATHS: WordList = WordList(
     "metadata.continue paging.next.after paging.cursors.after cursors.after cursor.next \
      cursor.after pagination.next meta.after meta.next next",

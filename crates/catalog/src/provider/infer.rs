@@ -296,8 +296,8 @@ impl<'d> Inference<'d> {
     }
 
     /// Whether the parameter refers to a narrower collection than the top-level list:
-    /// `/albums/comments/{id}` are not the comments of `/comments`, and `/repos/{owner}/{repo}`
-    /// only accepts that owner's repositories.
+    /// `/albums/comments/{id}` does not refer to the comments of `/comments`, and
+    /// `/repos/{owner}/{repo}` only accepts that owner's repositories.
     fn is_scoped(&self, parameter: &Parameter<'_, 'd>, place: usize, thing: &str) -> bool {
         let parts = &self.routes[parameter.row].parts;
         if parameter.location != Location::Path || place < 2 {

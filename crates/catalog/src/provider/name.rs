@@ -55,7 +55,7 @@ impl SplitName {
         SplitName { words: kebab.iter().flat_map(|name| name.split('-')).map(Into::into).collect() }
     }
 
-    /// Splits the name of a collection: `projectsV2` holds projects.
+    /// Splits the name of a collection: `projectsV2` contains projects.
     pub(super) fn of_collection(text: &str) -> SplitName {
         let mut name = SplitName::new(text);
         let is_version =

@@ -9,9 +9,9 @@
 //! | cookie | | `; ` | yes | `,` |
 //! | spaceDelimited, pipeDelimited, tab (2.0) | | `&` | yes | `%20`, `%7C`, `%09` |
 //!
-//! `null` is an undefined value, which is left out on its own, as an item and as a property. The
-//! same applies to an empty list or object. OpenAPI defines nested lists and objects only for
-//! `deepObject`; elsewhere they are sent as JSON text.
+//! `null` counts as undefined and is left out, whether it is the whole value, an item or a
+//! property. The same applies to an empty list or object. OpenAPI defines nested lists and objects
+//! only for `deepObject`; elsewhere they are sent as JSON text.
 
 use std::borrow::Cow;
 
@@ -190,7 +190,7 @@ impl Writer {
     }
 }
 
-/// The shape of a value as styles distinguish it.
+/// The shapes of values that styles distinguish.
 enum Shape<'v> {
     One(Cow<'v, str>),
     List(Vec<Cow<'v, str>>),

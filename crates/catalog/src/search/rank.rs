@@ -13,7 +13,7 @@ use crate::limits::SEARCH_CANDIDATES;
 
 /// The share of a query's information that an entry must cover.
 const FLOOR: f32 = 0.4;
-/// How much a mere mention counts toward the floor.
+/// How much a mere mention counts toward [`FLOOR`].
 const MENTIONED: f32 = 0.6;
 /// The information content of an unknown word, relative to a word that occurs in a single entry.
 const UNKNOWN: f32 = 0.8;

@@ -1,4 +1,4 @@
-//! Responses generated from schemas: whatever a schema requires, the response satisfies it.
+//! Responses generated from schemas: each satisfies everything that its schema requires.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Faults on request.
+//! Faults that the mock injects on request.
 
 use milepost_mock::{Mock, MockFaults, MockSettings};
 use serde_json::json;

@@ -109,7 +109,7 @@ proptest! {
         }
     }
 
-    /// A text is accepted or refused just as serde would.
+    /// The reader accepts and refuses the same JSON as serde.
     #[test]
     fn what_is_json_is_what_serde_says(value in document(), changes in changes(1..4)) {
         let bytes = mutated(&value.to_string(), &changes);
