@@ -5,6 +5,7 @@
 //! stops it.
 
 use std::process::{Command, ExitCode};
+use std::thread;
 
 use anyhow::{Context, Result};
 
@@ -84,7 +85,10 @@ fn otlp(workspace: &Workspace) -> Result<Verdict> {
 fn tests(workspace: &Workspace, extent: Extent) -> Result<Verdict> {
     if tools::nextest(workspace)? {
         let mut nextest = seeded(workspace, extent);
-        return judge(nextest.args(["nextest", "run", "--workspace", "--locked"]));
+        // Many tests wait for a timer or another process, so two per processor finish sooner.
+        let threads = 2 * thread::available_parallelism().map_or(1, usize::from);
+        nextest.args(["nextest", "run", "--workspace", "--locked", "--test-threads"]);
+        return judge(nextest.arg(threads.to_string()));
     }
     let note = "by cargo test, as cargo-nextest cannot be installed".to_owned();
     tools::shout(&format!("tests run {note}"));

@@ -168,7 +168,7 @@ pub(crate) enum CliCommand {
         Clients send a token: it is printed once, when it is created, and stored in the data \
         directory")]
     Serve(Deferred<ServeArgs>),
-    /// Take the tour: runs, an approval, and resuming after a failure; works offline, in its own folder
+    /// Take the tour: runs, an approval, resuming after a failure; offline, in its own folder
     #[command(after_help = "Example: milepost demo\n\
         Example: milepost demo rogue-agent\n\
         Look around afterwards: milepost demo -- runs")]

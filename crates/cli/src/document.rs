@@ -48,10 +48,7 @@ impl LoadedDocument {
 
     /// The workflow in the document if it is valid. Otherwise prints the errors.
     pub(crate) fn valid_workflow(&self, terminal: &mut Terminal) -> CliResult<&Workflow> {
-        match self.document.is_valid() {
-            true => self.workflow(terminal),
-            false => Err(self.invalid(terminal)),
-        }
+        if self.document.is_valid() { self.workflow(terminal) } else { Err(self.invalid(terminal)) }
     }
 
     /// Opens a session whose library includes this workflow.

@@ -92,9 +92,10 @@ impl Terminal {
         response: &T,
         show: impl FnOnce(&mut Terminal),
     ) -> CliResult {
-        match self.json {
-            true => self.print_json(response)?,
-            false => show(self),
+        if self.json {
+            self.print_json(response)?
+        } else {
+            show(self)
         }
         Ok(Exit::DONE)
     }
@@ -126,10 +127,7 @@ impl Terminal {
 
     /// Writes paragraphs as part of the result, wrapped for a terminal.
     pub(crate) fn page(&mut self, text: &str) {
-        match self.wraps.0 {
-            true => self.line(wrap::page(text, self.width)),
-            false => self.line(text),
-        }
+        if self.wraps.0 { self.line(wrap::page(text, self.width)) } else { self.line(text) }
     }
 
     /// Writes third-party bytes unchanged, for a pipe or a file.

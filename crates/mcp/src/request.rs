@@ -66,10 +66,7 @@ impl Era {
     /// The era of a revision; `has_tasks` tells whether the handler answers the methods with the
     /// [`OLDER`] prefix.
     pub(crate) fn of(revision: Revision, has_tasks: bool) -> Era {
-        match has_tasks && revision == Revision::V20251125 {
-            true => Era::OlderTasks,
-            false => Era::Handshake,
-        }
+        if has_tasks && revision == Revision::V20251125 { Era::OlderTasks } else { Era::Handshake }
     }
 
     /// Whether a call is answered in the form that only 2025-11-25 has.

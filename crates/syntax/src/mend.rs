@@ -30,7 +30,7 @@ impl SourceLocation {
 /// A tree edit that fixes exactly one fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mend {
-    /// Renames a key.
+    /// Gives a key another name; its value stays as it is.
     RenameKey { key: Span, to: String },
     /// Replaces a node with another value.
     Replace { at: Span, value: Value },

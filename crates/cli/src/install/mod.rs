@@ -47,10 +47,7 @@ const BOM: &str = "\u{feff}";
 
 pub(crate) fn run(args: &InstallArgs, terminal: &mut Terminal) -> CliResult {
     let job = Job::of(args)?;
-    let done = match args.uninstall {
-        true => job.uninstall(),
-        false => job.install(),
-    };
+    let done = if args.uninstall { job.uninstall() } else { job.install() };
     let done = done.inspect_err(|problem| {
         // With `--json`, the diff is already part of the problem.
         if let Some(diff) = problem.context.get("diff").and_then(Value::as_str)

@@ -86,10 +86,7 @@ impl EditRequest<'_> {
         let problem = Problem::new(code, message, hint)
             .context("path", self.path.display().to_string())
             .context("name", self.slot.name.as_str());
-        match self.out {
-            true => problem,
-            false => problem.context("paste", self.slot.snippet(self.entry)),
-        }
+        if self.out { problem } else { problem.context("paste", self.slot.snippet(self.entry)) }
     }
 
     fn by_hand(&self) -> String {

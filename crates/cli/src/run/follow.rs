@@ -194,10 +194,7 @@ pub(super) fn show_next(
 
 /// Prints a remark, or a notice if it is a question, because a question must not be missed.
 fn say(is_question: bool, text: &str, terminal: &mut Terminal) {
-    match is_question {
-        true => terminal.notice(text),
-        false => terminal.remark(text),
-    }
+    if is_question { terminal.notice(text) } else { terminal.remark(text) }
 }
 
 /// The number of completed steps and of all steps in the document; a step that loops over a list

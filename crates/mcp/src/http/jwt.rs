@@ -178,10 +178,7 @@ fn is_signed(
     if meant.peek().is_none() {
         return Err(TokenFault::UnknownKey);
     }
-    match meant.any(|key| key.signed(text, signature)) {
-        true => Ok(()),
-        false => Err(TokenFault::Signature),
-    }
+    if meant.any(|key| key.signed(text, signature)) { Ok(()) } else { Err(TokenFault::Signature) }
 }
 
 fn is_for_us(claims: &Claims, expected: ExpectedClaims<'_>) -> Result<(), TokenFault> {

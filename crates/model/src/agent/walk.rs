@@ -438,10 +438,7 @@ struct Remarks {
 
 impl Remarks {
     fn add(&mut self, text: String) {
-        match self.told.len() < limits::REMARKS {
-            true => self.told.push(text),
-            false => self.more += 1,
-        }
+        if self.told.len() < limits::REMARKS { self.told.push(text) } else { self.more += 1 }
     }
 
     fn early(&mut self, ahead: &str, due: &str) {

@@ -360,10 +360,7 @@ fn compile(pattern: &str, flags: &str) -> Result<(), String> {
 
 fn with_flags(pattern: &str, flags: &str) -> String {
     let flags: String = flags.chars().filter(|flag| "imsx".contains(*flag)).collect();
-    match flags.is_empty() {
-        true => pattern.to_owned(),
-        false => format!("(?{flags}){pattern}"),
-    }
+    if flags.is_empty() { pattern.to_owned() } else { format!("(?{flags}){pattern}") }
 }
 
 fn build(pattern: &str, flags: &str) -> Result<fancy_regex::Regex, String> {

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
+use std::sync::LazyLock;
 
 use milepost_syntax::tree::SyntaxNode;
 use regex::{Regex, RegexBuilder};
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report};
@@ -117,8 +118,29 @@ fn cause(error: &regex::Error) -> String {
     }
 }
 
-/// An upper bound for the compiled size of a pattern in bytes, case-insensitive if `caseless`;
-/// `usize::MAX` if there is no estimate.
+/// The characters that have another case: few, while classes such as `[^:]` have a million.
+static CASED: LazyLock<ClassUnicode> = LazyLock::new(|| {
+    match regex_syntax::parse(r"\p{Changes_When_Casemapped}").map(Hir::into_kind) {
+        Ok(HirKind::Class(Class::Unicode(class))) => class,
+        _ => ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]),
+    }
+});
+
+/// An upper bound for the number of ranges that a class gains if the other cases of its characters
+/// are added.
+fn other_cases(class: &ClassUnicode) -> usize {
+    if class.ranges().iter().all(|range| range.end().is_ascii()) {
+        // The other cases of ASCII letters form contiguous ranges too, and two of the letters have
+        // a third case.
+        return 2 * class.ranges().len() + 2;
+    }
+    // Only characters that the class does not have yet can be added.
+    let mut missing = CASED.clone();
+    missing.difference(class);
+    missing.ranges().iter().map(ClassUnicodeRange::len).sum()
+}
+
+/// An upper bound for the compiled size of a pattern in bytes, case-insensitive if `caseless`.
 pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
     let state = PATTERN_STATE_BYTES;
     match tree.kind() {
@@ -127,14 +149,8 @@ pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
             literal.0.len() * state * if caseless { PATTERN_CASE_STATES } else { 1 }
         }
         HirKind::Class(Class::Unicode(class)) => {
-            // The other cases of ASCII letters form contiguous ranges too, and two of the letters
-            // have a third case; other letters are not estimated.
-            let ranges = class.ranges().len();
-            match class.ranges().iter().all(|range| range.end().is_ascii()) {
-                _ if !caseless => state * (ranges + PATTERN_RANGE_STATES),
-                true => state * (3 * ranges + 2 + PATTERN_RANGE_STATES),
-                false => usize::MAX,
-            }
+            let added = if caseless { other_cases(class) } else { 0 };
+            state * (class.ranges().len() + added + PATTERN_RANGE_STATES)
         }
         HirKind::Class(Class::Bytes(class)) => {
             let other_cases = if caseless { 26 } else { 0 };
@@ -151,6 +167,50 @@ pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
         HirKind::Concat(parts) | HirKind::Alternation(parts) => {
             let sizes = parts.iter().map(|part| compiled_bytes(part, caseless));
             sizes.fold(2 * state, usize::saturating_add)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_never_larger_than_its_estimate() {
+        for pattern in [
+            r"[A-Zk]|[^a-zA-Z0-9]|[ß-ſ]|[K-Z]|[a-km-rt-z]",
+            r"\w",
+            r"\W{0,4}",
+            r"\S{1,9}",
+            r"\p{L}+\d*",
+            r"[a-zäöü]{3,20}",
+            r"[a-z]{3,20}[^k]{1,3}",
+            r"a{1000}",
+            r"[^\n:]{0,40}",
+            r"[\s\S]{40,}",
+            r"(\w+|\d{4}|x)*y",
+            r"straße|ΣΑΣ|kelvin",
+            r"\p{Lu}|[A-Z]{8}|[\p{Ll}--[a-y]]",
+            r"\x{10000}|[\x{80}-\x{10ffff}]",
+            r".{0,60}",
+        ] {
+            let tree = regex_syntax::parse(pattern).expect(pattern);
+            for (source, caseless) in
+                [(pattern.to_owned(), false), (format!("(?i){pattern}"), true)]
+            {
+                let estimate = compiled_bytes(&tree, caseless);
+                let compiled = RegexBuilder::new(&source).size_limit(estimate).build();
+                assert!(compiled.is_ok(), "{source}: more than {estimate} bytes");
+            }
+        }
+    }
+
+    /// Compiling such a class takes a hundred times as long as estimating it.
+    #[test]
+    fn common_classes_need_not_be_compiled() {
+        for pattern in [r"(\w+ ){3}", r"^[^:]+: .+$", r"[\s\S]{1,40}", r"\bnot\b.{0,60}\S"] {
+            let tree = regex_syntax::parse(pattern).expect(pattern);
+            assert!(compiled_bytes(&tree, true) <= limits::PATTERN_COMPILED_BYTES, "{pattern}");
         }
     }
 }

@@ -243,7 +243,7 @@ fn presence(
         if granted.or_problem()? {
             return Ok(Presence::Policy);
         }
-        tracing::warn!(workflow = %id, "automatic approval is ignored: its entry in the configuration is not signed");
+        tracing::warn!(workflow = %id, "automatic approval is ignored: it is not signed");
     }
     let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
         Action::Approve(_) => true,

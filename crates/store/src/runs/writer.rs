@@ -289,10 +289,7 @@ impl Shared {
                 // Counted as waiting until here, so that no caller overtakes them by writing
                 // directly.
                 self.waiting.fetch_sub(batch.len(), Ordering::AcqRel);
-                match alone {
-                    true => pen.alone(&mut batch),
-                    false => pen.commit(&mut batch),
-                }
+                if alone { pen.alone(&mut batch) } else { pen.commit(&mut batch) }
             });
             for job in batch {
                 job.finish(outcome.clone());

@@ -129,10 +129,7 @@ impl Vault {
         match &self.keeper {
             Keeper::File(file) => file.change(|entries| {
                 entries.insert(name.clone(), kept);
-                match entries.len() > limits::SECRETS {
-                    true => Err(SecretError::TooLarge),
-                    false => Ok(()),
-                }
+                if entries.len() > limits::SECRETS { Err(SecretError::TooLarge) } else { Ok(()) }
             }),
             #[cfg(feature = "keyring")]
             Keeper::Keyring(keyring) => keyring.set(name, &kept),

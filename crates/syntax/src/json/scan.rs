@@ -493,10 +493,7 @@ pub(super) fn is_low_surrogate(unit: u32) -> bool {
 /// Decodes a string literal; `None` if the value is not a string. A lone surrogate becomes U+FFFD.
 pub fn decode(written: &str) -> Option<Cow<'_, str>> {
     let inside = written.strip_prefix('"')?.strip_suffix('"')?;
-    Some(match inside.contains('\\') {
-        true => Cow::Owned(unescape(inside)),
-        false => Cow::Borrowed(inside),
-    })
+    Some(if inside.contains('\\') { Cow::Owned(unescape(inside)) } else { Cow::Borrowed(inside) })
 }
 
 /// Decodes the content of a string literal whose escapes the scanner has found valid.
