@@ -120,7 +120,7 @@ const COMMANDS: &[CommandSpec] = &[
 enum Flag {
     /// A flag without a value, for `true`.
     Switch(&'static str),
-    /// A flag without a value, for one of several values.
+    /// A flag that stands for one value of the argument: `mode=only` is typed `--only`.
     Choice(&'static str, &'static str),
     /// A flag with a value; it is repeated for several values.
     Value(&'static str),

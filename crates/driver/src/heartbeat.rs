@@ -202,9 +202,9 @@ mod tests {
         assert!(heartbeat.permit().is_some_and(|permit| permit.holds()));
     }
 
-    /// The time of sending counts, because a late acknowledgment proves nothing about the present.
+    /// A late acknowledgment proves nothing about the present.
     #[test]
-    fn a_sign_of_life_counts_from_its_sending() {
+    fn a_heartbeat_is_valid_from_when_it_was_sent() {
         let (heartbeat, at, wall) = heartbeat();
         let sent = heartbeat.sends();
         pass([&at, &wall], 6_000);

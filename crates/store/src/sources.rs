@@ -88,7 +88,7 @@ impl Trust {
     pub fn agent(locations: &Locations, config: &Config) -> Trust {
         let home = locations.home.as_deref().and_then(|home| fs::canonicalize(home).ok());
         let near = locations.project.iter().chain([&locations.working]);
-        // Programs are often started in the root directory, which must not open the whole disk.
+        // Programs are often started in `/`; that must not let a model read the whole disk.
         let near = near.filter_map(|path| canonical(path)).filter(|path| path.parent().is_some());
         let near = near.map(|path| {
             let hidden = !home.as_deref().is_some_and(|home| home.starts_with(&path));

@@ -66,7 +66,7 @@ fn show_saved(response: &save::Response, terminal: &mut Terminal) {
     }
     if let Some(other) = &response.overrides {
         let (source, path) = (&other.source, safe(&other.path));
-        terminal.remark(format!("note: it overrides the read-only one ({source}: {path})"));
+        terminal.remark(format!("note: it overrides the read-only workflow ({source}: {path})"));
     }
 }
 
@@ -97,7 +97,8 @@ pub(super) fn delete(args: &DeleteArgs, terminal: &mut Terminal) -> CliResult {
         terminal.line(format!("deleted {id} {version}: {}", safe(&response.path)));
         if let Some(other) = &response.uncovers {
             let (source, path) = (&other.source, safe(&other.path));
-            terminal.remark(format!("note: the read-only one is used again ({source}: {path})"));
+            terminal
+                .remark(format!("note: the read-only workflow is used again ({source}: {path})"));
         }
         terminal.remark(format!("undo: milepost workflow restore {id} {version}"));
     })
@@ -111,12 +112,12 @@ pub(super) fn versions(args: &VersionsArgs, terminal: &mut Terminal) -> CliResul
         terminal.table(&headings, response.versions.iter().map(version_row));
         let id = &response.workflow_id;
         if let Some(at) = &response.deleted_at {
-            terminal.remark(format!("note: it was deleted at {at}"));
+            terminal.remark(format!("note: the workflow was deleted at {at}"));
             let newest = response.versions.first().map_or("", |one| short(&one.version));
             terminal.remark(format!("next: milepost workflow restore {id} {newest}"));
         }
         if response.more {
-            terminal.remark("note: there are older ones; `--limit` shows more");
+            terminal.remark("note: older versions exist; show more with `--limit`");
         }
     })
 }

@@ -146,7 +146,7 @@ fn renamed_and_deleted_workflows_can_be_restored() {
         1e1c5498bed2  [TIME]  save
         5fd409d9a3b2  [TIME]  save
         --- 0
-        note: it was deleted at [TIME]
+        note: the workflow was deleted at [TIME]
         next: milepost workflow restore meet 7380f0b14799
     "]],
     );
@@ -164,7 +164,7 @@ fn renamed_and_deleted_workflows_can_be_restored() {
         VERSION       WHEN                  ACTION   NOTE
         19c4f88aaf8d  [TIME]  restore  current
         --- 0
-        note: there are older ones; `--limit` shows more
+        note: older versions exist; show more with `--limit`
     "]],
     );
 }
@@ -282,7 +282,7 @@ fn a_built_in_workflow_is_overridden() {
     let place = Place::new();
     place.workflow("new code-review --from code-review -o mine.json").ends(0);
     let ran = place.workflow("save mine.json").ends(0);
-    assert!(ran.err.contains("the read-only one (built-in: code-review.json)"), "{}", ran.err);
+    assert!(ran.err.contains("the read-only workflow (built-in: code-review.json)"), "{}", ran.err);
     let ran = place.workflow("delete code-review --yes").ends(0);
     assert!(ran.err.contains("is used again (built-in: code-review.json)"), "{}", ran.err);
     place.workflow("show code-review").ends(0).quiet();

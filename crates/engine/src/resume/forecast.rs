@@ -574,7 +574,7 @@ impl<'o> Outlook<'o> {
         inner.fold(Forecast::NONE, Forecast::plus)
     }
 
-    /// How many times an approval that is kept has to be given again.
+    /// Whether an approval that was given will be requested again: no, maybe, or yes.
     fn voids(&self, index: usize) -> ForecastRange {
         if !is_given(self.flow, self.state, index) {
             return ForecastRange::NONE;

@@ -38,7 +38,7 @@ pub(super) enum McpClient<'c> {
     Peer(&'c Context),
     /// A client of the guide contract. Nothing is known about it, and it cannot be asked questions.
     Guide,
-    /// A client whose call is answered immediately, without `rmcp`, or not at all.
+    /// A client whose call is answered immediately, or else left to `rmcp`.
     AtOnce(&'c AtOnce),
 }
 

@@ -1,4 +1,4 @@
-//! Tasks, which in both eras are runs that somebody is waiting for.
+//! Tasks: in both protocols that have them, a task is a run that somebody is waiting for.
 //!
 //! A task *is* a run: it has the run's id, so it lives as long as the run, and any process can find
 //! it. No state is kept here.
@@ -63,7 +63,7 @@ fn progress(run: &str, step: Option<&StepView>, status: RunStatus, summary: &str
     })
 }
 
-/// A run as the older era's task.
+/// A run as a task of protocol version 2025-11-25.
 fn legacy(progress: &Value, status: RunStatus, started_ms: u64, updated_ms: u64) -> Value {
     json!({
         "taskId": progress["run_id"],
@@ -77,7 +77,8 @@ fn legacy(progress: &Value, status: RunStatus, started_ms: u64, updated_ms: u64)
     })
 }
 
-/// A listed run as the older era's task; a list does not include steps.
+/// A listed run as a task of protocol version 2025-11-25. The list does not include steps, so the
+/// task has no current step.
 fn listed(run: &ListedRun) -> Value {
     let progress = progress(&run.run_id, None, run.status, run.status.name());
     legacy(&progress, run.status, run.started_ms, run.updated_ms)

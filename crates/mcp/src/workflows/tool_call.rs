@@ -232,7 +232,7 @@ impl WorkflowServer {
         if calling.client.is_gone() {
             return Err(gone());
         }
-        // The progress of a task is reported by the code that follows it.
+        // A task's progress is reported by `follow_task`.
         let (told, teller) = ToolCaller::new(calling.client, yes, self.style(), !calling.is_task);
         // Spawned as a separate task, because work that never awaits would otherwise block the
         // notifications.

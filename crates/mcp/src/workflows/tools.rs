@@ -1,8 +1,7 @@
 //! The list of tools, generated from the table of operations.
 //!
 //! A model pays for every byte of this list in every conversation, so schemas contain only what a
-//! caller needs. A nested object is described once if it is an argument, and only by its type if it
-//! is a result.
+//! caller needs: short descriptions, defaults and rarely used arguments are left out.
 
 use milepost_ops::{OPERATIONS, OperationSpec, Profile, Safety, Task, Tool};
 use serde_json::{Map, Value, json};

@@ -136,7 +136,7 @@ impl<'c> Checker<'c> {
             return true;
         }
         Finding::error(name.at, Rule::Id, format!("`{text}` cannot name an item"))
-            .expected("letters, digits and `_`, and not a name that is already used")
+            .expected("letters, digits and `_`, not starting with a digit, and not a reserved name")
             .suggest("use a name such as `order`")
             .add_to(self.report);
         false

@@ -166,7 +166,7 @@ shape! {
         "Parts of the prompt that depend on the context.",
     "agentRole" agent_role: opt RoleText = "The role the agent should take.",
     "guidance" guidance: opt Vec<String> = "Hints for the agent.",
-    "askForFiles" ask_for_files: opt bool = "Whether to ask for files.",
+    "askForFiles" ask_for_files: opt bool = "Whether the agent should ask the user for files.",
     "requireConfirmation" confirmation: opt Confirmation =
         "Whether a person has to confirm the output.",
     "runCondition" run_condition: opt Condition = "The step is skipped when this is false.",

@@ -479,7 +479,7 @@ shape! {
     "validation" validation: opt Criteria = "Rules for the agent's output.",
     "verify" verify: opt Vec<Verify> = "Requests that check what the agent claims.",
     "model_hint" model_hint: opt String = "Which model suits the step.",
-    "ask_for_files" ask_for_files: opt bool = "Whether to ask for files.",
+    "ask_for_files" ask_for_files: opt bool = "Whether the agent should ask the user for files.",
     "require_confirmation" require_confirmation: opt Confirmation =
         "Whether a person has to confirm the output.",
     "max_attempts" max_attempts: opt Int<1, 100> = "How many submissions the agent may make.",

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{DoctorCheck, or_ok};
 use crate::prelude::*;
 
-/// The configuration file of a client. The code that installs into clients finds and reads these
-/// files.
+/// The configuration file of a client, as `milepost mcp install` finds it.
 #[derive(Debug, Clone)]
 pub struct ClientFile {
     /// The client's display name.

@@ -108,7 +108,7 @@ fn behind(found: &[(RunId, u64)], log: &Path) -> Vec<DoctorCheck> {
         let log = log.display();
         let what = match seq {
             0 => format!("its last events are lost: `{log}` was damaged"),
-            seq => format!("its events up to {seq} are lost: `{log}` was damaged"),
+            seq => format!("its last events, up to event {seq}, are lost: `{log}` was damaged"),
         };
         let before = "it is quarantined and sends nothing more: check with its API what it did \
                       last and start a new run for the rest, or look at";
