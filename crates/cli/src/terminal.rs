@@ -93,9 +93,9 @@ impl Terminal {
         show: impl FnOnce(&mut Terminal),
     ) -> CliResult {
         if self.json {
-            self.print_json(response)?
+            self.print_json(response)?;
         } else {
-            show(self)
+            show(self);
         }
         Ok(Exit::DONE)
     }

@@ -191,7 +191,7 @@ pub struct Interpreter {
 
 impl Interpreter {
     /// Loads a run from its journal. This decides nothing yet: a new run starts with the first
-    /// [`Input::Tick`], and a run whose driver is gone continues with
+    /// [`InterpreterInput::Tick`], and a run whose driver is gone continues with
     /// [`Interpreter::declare_lost`].
     pub fn load(flow: Flow, state: State) -> Interpreter {
         let frontier = Frontier::of(&flow, &state);
@@ -265,7 +265,7 @@ impl Interpreter {
         match input {
             InterpreterInput::Tick => {}
             InterpreterInput::Called { key, attempt, outcome } => {
-                turn.called(&key, attempt, outcome)?
+                turn.called(&key, attempt, outcome)?;
             }
             InterpreterInput::Signal { id, signal } => turn.signal(id, signal)?,
         }

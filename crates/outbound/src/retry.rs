@@ -121,8 +121,8 @@ fn chance() -> f64 {
 mod tests {
     use super::*;
 
-    fn answered(status: u16) -> HttpAttemptResult {
-        Ok(Response { status, ..busy(&[]) })
+    fn answered(status: u16) -> Response {
+        Response { status, ..busy(&[]) }
     }
 
     fn failed(fault: SendFault, delivery: Delivery) -> HttpAttemptResult {
@@ -133,14 +133,14 @@ mod tests {
     fn the_usual_rule() {
         let retry = CallRetry::of(true);
         for (status, again) in [(200, false), (400, false), (401, false), (429, true)] {
-            assert_eq!(retry.next(1, &answered(status), 0.0).is_some(), again, "{status}");
+            assert_eq!(retry.next(1, &Ok(answered(status)), 0.0).is_some(), again, "{status}");
         }
         for (status, again) in [(500, false), (501, false), (502, true), (503, true), (504, true)] {
-            assert_eq!(retry.next(1, &answered(status), 0.0).is_some(), again, "{status}");
-            assert_eq!(CallRetry::of(false).next(1, &answered(status), 0.0), None);
+            assert_eq!(retry.next(1, &Ok(answered(status)), 0.0).is_some(), again, "{status}");
+            assert_eq!(CallRetry::of(false).next(1, &Ok(answered(status)), 0.0), None);
         }
-        assert!(retry.next(2, &answered(503), 0.0).is_some());
-        assert_eq!(retry.next(3, &answered(503), 0.0), None);
+        assert!(retry.next(2, &Ok(answered(503)), 0.0).is_some());
+        assert_eq!(retry.next(3, &Ok(answered(503)), 0.0), None);
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn pauses_double_up_to_a_bound_and_vary_by_half() {
         let retry = CallRetry { max_attempts: 100, ..CallRetry::of(true) };
-        let pause = |tried, chance| retry.next(tried, &answered(503), chance);
+        let pause = |tried, chance| retry.next(tried, &Ok(answered(503)), chance);
         let ms = |ms| Some(Duration::from_millis(ms));
         assert_eq!((pause(1, 1.0), pause(2, 1.0), pause(3, 1.0)), (ms(500), ms(1000), ms(2000)));
         assert_eq!((pause(1, 0.0), pause(2, 0.0)), (ms(250), ms(500)));
