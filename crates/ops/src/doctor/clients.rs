@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{DoctorCheck, or_ok};
 use crate::prelude::*;
 
-/// The configuration file of a client, as `milepost mcp install` finds it.
+/// The configuration file of a client, which the command line finds and reads.
 #[derive(Debug, Clone)]
 pub struct ClientFile {
     /// The client's display name.
