@@ -9,7 +9,7 @@ pub(crate) use serde::{Deserialize, Serialize};
 pub(crate) use serde_json::{Map, Value, json};
 
 pub(crate) use crate::framework::{
-    Caller, CallerKind, Door, Operation, SilentCaller, Task, Tool, operation,
+    Caller, CallerKind, Door, Operation, OperationFuture, SilentCaller, Task, Tool, operation,
 };
 pub(crate) use crate::limits;
 pub(crate) use crate::problems::{self, OrProblem};

@@ -134,14 +134,21 @@ fn other_cases(class: &ClassUnicode) -> usize {
         // a third case.
         return 2 * class.ranges().len() + 2;
     }
+    let cased = CASED.ranges();
+    let mut inside = 0;
+    for range in class.ranges() {
+        let first = cased.partition_point(|cased| cased.end() < range.start());
+        let shared = cased[first..].iter().take_while(|cased| cased.start() <= range.end());
+        let count = |cased: &ClassUnicodeRange| {
+            let (start, end) = (cased.start().max(range.start()), cased.end().min(range.end()));
+            ClassUnicodeRange::new(start, end).len()
+        };
+        inside += shared.map(count).sum::<usize>();
+    }
     // A character has at most three other cases, and only characters that are not in the class yet
-    // can be added. Most classes have no cased character, or all of them.
-    let (mut cased, mut missing) = (CASED.clone(), CASED.clone());
-    cased.intersect(class);
-    missing.difference(class);
-    let count =
-        |class: &ClassUnicode| -> usize { class.ranges().iter().map(ClassUnicodeRange::len).sum() };
-    usize::min(3 * count(&cased), count(&missing))
+    // can be added. Most classes contain no cased character, or all of them.
+    let all: usize = cased.iter().map(ClassUnicodeRange::len).sum();
+    usize::min(3 * inside, all - inside)
 }
 
 /// An upper bound for the compiled size of a pattern in bytes, case-insensitive if `caseless`.

@@ -28,18 +28,19 @@ pub trait Operation {
     /// The interfaces that offer it.
     const DOORS: &'static [Door];
 
-    fn run(
-        access: &Self::Access,
-        caller: &dyn Caller,
+    /// Boxed, so that it is compiled here and not again in every crate that calls it.
+    fn run<'a>(
+        access: &'a Self::Access,
+        caller: &'a dyn Caller,
         request: Self::Request,
-    ) -> impl Future<Output = Result<Self::Response>> + Send;
+    ) -> OperationFuture<'a, Self::Response>;
 
     /// What would be lost for good; must be confirmed before the operation runs.
-    fn loss(
-        _access: &Self::Access,
-        _request: &Self::Request,
-    ) -> impl Future<Output = Result<Option<String>>> + Send {
-        std::future::ready(Ok(None))
+    fn loss<'a>(
+        _access: &'a Self::Access,
+        _request: &'a Self::Request,
+    ) -> OperationFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
 
     /// Whether this caller may make such a request at all.
@@ -73,19 +74,19 @@ macro_rules! operation {
             const DESCRIPTION: &'static str = $description;
             const DOORS: &'static [Door] = &$doors;
 
-            fn run(
-                access: &$access,
-                caller: &dyn Caller,
+            fn run<'a>(
+                access: &'a $access,
+                caller: &'a dyn Caller,
                 request: $request,
-            ) -> impl Future<Output = Result<$response>> + Send {
-                $run(access, caller, request)
+            ) -> OperationFuture<'a, $response> {
+                Box::pin($run(access, caller, request))
             }
 
-            $(fn loss(
-                access: &$access,
-                request: &$request,
-            ) -> impl Future<Output = Result<Option<String>>> + Send {
-                $loss(access, request)
+            $(fn loss<'a>(
+                access: &'a $access,
+                request: &'a $request,
+            ) -> OperationFuture<'a, Option<String>> {
+                Box::pin($loss(access, request))
             })?
 
             $(fn admits(caller: &dyn Caller, request: &$request) -> Result<()> {

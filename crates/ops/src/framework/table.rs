@@ -76,8 +76,8 @@ const fn destructive<T: Operation>() -> OperationSpec {
     OperationSpec { safety: Safety::Destructive, ..row::<T>() }
 }
 
-/// Every operation.
-pub const OPERATIONS: &[OperationSpec] = &[
+/// Every operation. Not a `const`, which every crate that reads it would compile again.
+pub static OPERATIONS: &[OperationSpec] = &[
     row::<guide::list::ListGuides>(),
     row::<guide::get::GetGuide>(),
     row::<guide::next::NextStep>(),

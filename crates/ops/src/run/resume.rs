@@ -26,7 +26,6 @@ use super::view::{RunView, WaitingKind};
 use super::world::VersionChoice;
 use super::{next_action, person, prepare};
 use crate::author::no_secrets;
-use crate::framework::OperationFuture;
 use crate::inputs::InputOrigin::Given;
 use crate::inputs::{self, WorkflowSubject};
 use crate::prelude::*;
