@@ -34,7 +34,7 @@ pub trait Operation {
         request: Self::Request,
     ) -> impl Future<Output = Result<Self::Response>> + Send;
 
-    /// What would be lost for good; must be confirmed before the operation runs.
+    /// What would be lost for good; if anything, it must be confirmed before the operation runs.
     fn loss(
         _access: &Self::Access,
         _request: &Self::Request,
@@ -42,7 +42,7 @@ pub trait Operation {
         std::future::ready(Ok(None))
     }
 
-    /// Whether this caller may make such a request at all.
+    /// Checks whether this caller may make the request at all.
     fn admits(_caller: &dyn Caller, _request: &Self::Request) -> Result<()> {
         Ok(())
     }
