@@ -18,7 +18,7 @@ const FILES: &str = "x-milepost-files";
 #[derive(Debug)]
 pub enum FetchedFile {
     Bytes(Vec<u8>),
-    /// Reading the file is forbidden, which makes the whole document untrusted.
+    /// Reading the file is forbidden, so the document that refers to it is rejected.
     Refused(String),
     /// The file could not be read or was not permitted; everything that needs it is left out.
     Missing(String),

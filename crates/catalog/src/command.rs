@@ -19,7 +19,7 @@ pub struct ApiCommand {
     pub method: Method,
     /// The path template as written in the document: `/orders/{order_id}`.
     pub path: String,
-    /// JSON pointer of the operation in its document.
+    /// JSON pointer to the operation in its document.
     pub pointer: String,
     /// The `operationId`, sanitized.
     pub operation_id: Option<String>,
@@ -34,8 +34,8 @@ pub struct ApiCommand {
     pub body: Option<ApiBody>,
     /// The responses in document order.
     pub responses: Vec<Response>,
-    /// Alternative ways to authenticate, of which one is enough; an empty requirement means that no
-    /// authentication is needed.
+    /// Alternative ways to authenticate, any one of which is enough; an empty requirement means
+    /// that no authentication is needed.
     pub security: Vec<SecurityRequirement>,
     /// The URLs of the API's servers, most preferred first.
     pub servers: Vec<String>,
@@ -95,7 +95,7 @@ milepost_model::named_enum! {
         Header = "header",
         /// In the `Cookie` header.
         Cookie = "cookie",
-        /// The whole query string is this one value (`in: querystring` of OpenAPI 3.2).
+        /// The whole query string is this one value (`in: querystring` in OpenAPI 3.2).
         QueryString = "querystring",
     }
 }
@@ -110,9 +110,9 @@ milepost_model::named_enum! {
         SpaceDelimited = "spaceDelimited",
         PipeDelimited = "pipeDelimited",
         DeepObject = "deepObject",
-        /// `collectionFormat: tsv` of 2.0.
+        /// `collectionFormat: tsv` in OpenAPI 2.0.
         TabDelimited = "tsv",
-        /// `style: cookie` of 3.2: like `form`, but unencoded and joined by `; `.
+        /// `style: cookie` in OpenAPI 3.2: like `form`, but unencoded and joined by `; `.
         Cookie = "cookie",
     }
 }

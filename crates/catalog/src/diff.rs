@@ -14,7 +14,7 @@ use crate::table::Row;
 pub struct CatalogDiff {
     pub added: Vec<Row>,
     pub removed: Vec<Row>,
-    /// Commands that are called or respond differently.
+    /// Commands whose calls or responses have changed.
     pub changed: Vec<CommandChange>,
 }
 

@@ -2,8 +2,8 @@
 //! owned values is built, because the largest documents have a million values and a command needs
 //! only a few hundred.
 //!
-//! Reading decides whether the bytes are JSON, YAML or neither. It does not interpret the content
-//! and opens no files.
+//! The reader determines whether the bytes are JSON, YAML or neither. It does not interpret the
+//! content or open any files.
 
 use milepost_syntax::json::document::{JsonDocument, JsonKind};
 use milepost_syntax::json::scan::{Dialect, ScanError, ScanErrorKind};
@@ -25,7 +25,7 @@ pub struct ParsedDocument {
 /// A place in the document that could be read in more than one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// JSON pointer of the value.
+    /// JSON pointer to the value.
     pub pointer: String,
     /// Line in the file, starting at 1.
     pub line: u32,
@@ -50,7 +50,7 @@ pub enum Unreadable {
         /// The maximum number of bytes.
         limit: usize,
     },
-    /// Text in another encoding.
+    /// The text is not valid UTF-8.
     #[error("the document is not UTF-8 at byte {byte}; save it as UTF-8")]
     NotUtf8 {
         /// Offset of the first invalid byte, starting at 0.
@@ -98,7 +98,7 @@ pub enum Unreadable {
     TooManyAliases {
         /// Line of the alias that exceeded the limit, starting at 1.
         line: u32,
-        /// The maximum number of bytes that they may add to this document.
+        /// The maximum number of bytes that aliases and merge keys may add to this document.
         limit: usize,
     },
     /// More anchors than the limit.
@@ -122,7 +122,7 @@ pub enum Unreadable {
 }
 
 impl ParsedDocument {
-    /// Reads a document. Its first characters decide whether it is JSON or YAML.
+    /// Reads a document. Its first characters determine whether it is JSON or YAML.
     pub fn read(bytes: &[u8]) -> Result<ParsedDocument, Unreadable> {
         ParsedDocument::read_owned(bytes.to_vec())
     }

@@ -34,7 +34,7 @@ impl DocumentRule {
 /// A single finding about a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentFinding {
-    /// JSON pointer of the place in the document.
+    /// JSON pointer to the place in the document.
     pub path: String,
     pub rule: DocumentRule,
     /// What is wrong and how it was handled, in one sentence.

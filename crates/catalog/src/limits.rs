@@ -29,7 +29,7 @@ pub const ROW_DESCRIPTION_CHARS: usize = 400;
 pub const TAG_CHARS: usize = 80;
 /// Maximum number of characters in an `operationId`.
 pub const OPERATION_ID_CHARS: usize = 200;
-/// Maximum number of parameters of one operation.
+/// Maximum number of parameters per operation.
 pub const PARAMETERS: usize = 1_000;
 /// Maximum number of schemas that make up one command, including those it references.
 pub const SCHEMA_PARTS: usize = 200_000;
@@ -37,11 +37,11 @@ pub const SCHEMA_PARTS: usize = 200_000;
 pub const SCHEMA_TEXT_CHARS: usize = 500;
 /// Maximum number of characters in the name of a schema definition.
 pub const DEFINITION_NAME_CHARS: usize = 100;
-/// Maximum number of media types of one body.
+/// Maximum number of media types per body.
 pub const MEDIA_TYPES: usize = 50;
-/// Maximum number of responses of one operation.
+/// Maximum number of responses per operation.
 pub const RESPONSES: usize = 100;
-/// Maximum number of servers of one document or operation.
+/// Maximum number of servers per document or operation.
 pub const SERVERS: usize = 100;
 /// Maximum number of files that make up one document.
 pub const FILES: usize = 256;
@@ -103,7 +103,7 @@ pub const SCHEMA_LAYERS: usize = 8;
 pub const ITEM_SCHEMAS: usize = 200;
 /// Maximum number of fields of one schema that are examined.
 pub const ITEM_FIELDS: usize = 1_000;
-/// Maximum number of lists with the same name among which the nearest is chosen.
+/// Maximum number of lists with the same name that are compared to find the nearest.
 pub const LISTS_OF_ONE_NAME: usize = 256;
 /// Maximum number of characters of a query that are used.
 pub const SEARCH_QUERY_CHARS: usize = 400;
@@ -125,7 +125,7 @@ pub const SEARCH_CANDIDATES: usize = 400;
 pub const DEPARTURES: usize = 50;
 /// Maximum size of a document that is validated against the specification's schema, in bytes.
 pub const SPECIFICATION_BYTES: usize = 16 * 1024 * 1024;
-/// Maximum number of allowed values of a parameter for a message to list all of them.
+/// Maximum number of allowed values that a message lists; if there are more, it lists none.
 pub const SHOWN_CHOICES: usize = 30;
 /// Maximum number of reported dangling references.
 pub const DANGLING: usize = 100;

@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(names(&versions, &kept), ["orders:list", "list-v1"]);
         let gone = [("GET /v1/orders", None)];
         let name = &names(&gone, &kept)[0];
-        assert!(name.starts_with("orders:list-"), "the name of one that is gone is not reused");
+        assert!(name.starts_with("orders:list-"), "the name of a removed command is not reused");
         assert!(is_name(name));
     }
 

@@ -1,6 +1,6 @@
 //! Paginated lists: how an API paginates and how to request the next page. Given a response, this
-//! computes the change to the next request; it sends nothing. The caller that fetches pages keeps a
-//! [`PageWalk`], which detects cycles and always terminates.
+//! module determines how the next request differs; it sends nothing. The caller that fetches pages
+//! keeps a [`PageWalk`], which detects cycles and always terminates.
 
 mod detect;
 mod link;
@@ -25,15 +25,15 @@ pub enum PagingScheme {
     Link,
     /// The body contains the URL of the next page.
     NextUrl {
-        /// JSON pointer of the URL.
+        /// JSON pointer to the URL.
         at: String,
     },
     /// A value from the body is an argument of the next request.
     Cursor {
         parameter: String,
-        /// JSON pointer of the value.
+        /// JSON pointer to the value.
         at: String,
-        /// JSON pointer of the flag that indicates whether there are more pages.
+        /// JSON pointer to the flag that indicates whether there are more pages.
         more: Option<String>,
     },
     /// A value from the last item is an argument of the next request.
@@ -41,7 +41,7 @@ pub enum PagingScheme {
         parameter: String,
         /// The field of the item.
         field: String,
-        /// JSON pointer of the flag that indicates whether there are more pages.
+        /// JSON pointer to the flag that indicates whether there are more pages.
         more: Option<String>,
     },
     /// Requests select a page by its number, or items by their offset.

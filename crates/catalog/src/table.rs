@@ -14,7 +14,7 @@ pub struct Row {
     pub method: Method,
     /// The path template as written in the document.
     pub path: String,
-    /// JSON pointer of the operation in its document.
+    /// JSON pointer to the operation in its document.
     pub pointer: String,
     /// The `operationId`, sanitized.
     pub operation_id: Option<String>,

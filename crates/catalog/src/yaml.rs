@@ -286,7 +286,7 @@ impl<'t> Writer<'t> {
         self.places.push((start as u32, at as u32));
         write_string(&mut self.out, text);
         self.keys.push((start as u32, self.out.len() as u32));
-        // The anchor of a key ends before the colon, so the key is recorded after this.
+        // `remember` excludes this colon from the text of an anchored key.
         self.out.push(':');
         start
     }
@@ -447,7 +447,7 @@ fn write_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The items or entries of a list or map written by this module, which has no whitespace.
+/// The items or entries of a list or map as written by this module, without whitespace.
 fn members(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut members = Vec::new();

@@ -106,7 +106,7 @@ pub(crate) enum CliCommand {
     /// Start no new work in a run until it is resumed
     #[command(after_help = "Example: milepost pause run_0f4")]
     Pause(Deferred<run::RunIdArgs>),
-    /// Resume a run: keep what is done, run again what failed
+    /// Resume a run: keep what is done, rerun what failed
     #[command(after_help = "Example: milepost resume run_0f4 --plan")]
     Resume(Deferred<run::ResumeArgs>),
     /// Show what is waiting for you
@@ -238,7 +238,7 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Show where everything is stored and why there
+    /// Show where everything is stored, and why
     #[command(after_help = "Example: milepost config path")]
     Path,
     /// Show the value of a key, or of all keys

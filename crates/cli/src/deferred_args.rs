@@ -42,8 +42,9 @@ impl<T: Args> Args for Deferred<T> {
     }
 }
 
-/// Adds arguments without changing the description of the command. The doc comment of a flattened
-/// struct would otherwise replace it, because deferred arguments are added after it.
+/// Adds arguments without changing the description of the command. Because deferred arguments are
+/// added after the description is set, the doc comment of a flattened struct would otherwise
+/// replace it.
 fn augment_keeping_about(command: Command, augment: fn(Command) -> Command) -> Command {
     let same =
         |text: Option<&StyledStr>| text.cloned().map_or(Resettable::Reset, Resettable::Value);

@@ -69,7 +69,7 @@ impl LoadedDocument {
 
     fn invalid(&self, terminal: &mut Terminal) -> CliError {
         let (name, violations) = (&self.name, &self.document.violations);
-        // As JSON, they are part of the problem itself.
+        // In JSON output, the violations are part of the problem itself.
         let shown: &[_] = if terminal.is_json() { &[] } else { violations };
         for violation in shown {
             let source = self.document.source.as_ref();

@@ -25,7 +25,7 @@ impl Exit {
         self.0
     }
 
-    /// The exit code of a child process of this program; a process ended by a signal has none.
+    /// The exit code of a child process of this program; a process killed by a signal has none.
     pub(crate) fn of_process(code: Option<i32>) -> Exit {
         code.and_then(|code| u8::try_from(code).ok()).map_or(Exit::FAILED, Exit)
     }

@@ -49,7 +49,7 @@ impl CliError {
         }
     }
 
-    /// Makes the hint name the command that lists all errors of the given document.
+    /// Replaces the hint with the command that lists all errors in the given document.
     pub(crate) fn about(mut self, target: &OsStr) -> CliError {
         if let CliError::Problem(problem) = &mut self
             && problem.code == Code::WorkflowInvalid

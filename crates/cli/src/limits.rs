@@ -1,4 +1,4 @@
-//! All limits of the command line.
+//! All limits of the command-line interface.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ pub(crate) const LEAVE_DELAY: Duration = Duration::from_millis(200);
 /// How long one request for a run's events waits for new ones, in seconds. This is the maximum that
 /// the operation allows.
 pub(crate) const FOLLOW_WAIT_S: u64 = 25;
-/// How long events are collected to be shown together, in milliseconds. Nobody reads faster than
-/// that.
+/// How long events are collected before they are shown together, in milliseconds. Nobody reads
+/// faster than that.
 pub(crate) const FOLLOW_GATHER_MS: u64 = 25;
 
 // Terminal columns.
@@ -26,7 +26,7 @@ pub(crate) const PROSE_COLUMNS_MIN: usize = 20;
 /// Minimum width of a table column, regardless of the width of the terminal.
 pub(crate) const TABLE_COLUMN_MIN: usize = 10;
 
-// How much is shown. Beyond these limits, only the number of further items is shown.
+// How much is shown. Beyond these limits, only the number of remaining items is shown.
 
 /// Maximum number of lines of each kind in the overview; the commands it names list everything.
 pub(crate) const STATUS_LINES: usize = 10;

@@ -1,5 +1,5 @@
 //! `milepost man` writes the manual page, or one page per command; `milepost completions` writes
-//! completion scripts for shells. Both build every command, including deferred ones.
+//! completion scripts for shells. Both build every command, including its deferred arguments.
 
 use std::path::Path;
 

@@ -70,7 +70,7 @@ fn outputs() -> Map<String, Value> {
         either.extend(all.get(dry).filter(|own| **own != run).cloned());
         all.insert(command.to_owned(), json!({"description": described, "anyOf": either}));
     }
-    // An output that a flag changes is merged into that of the plain command.
+    // If a flag changes the output, its schema is merged into that of the plain command.
     let (flagged, mut all): (Map<_, _>, Map<_, _>) =
         all.into_iter().partition(|(command, _)| command.contains(" --"));
     for (command, other) in flagged {

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::terminal::Terminal;
 use crate::terminal_user::TerminalUser;
 
-/// The operations of one command, and the user who called it.
+/// The operations of one command, and the user who ran it.
 pub(crate) struct CliSession {
     pub(crate) operations: Operations,
     pub(crate) user: TerminalUser,
@@ -95,8 +95,8 @@ impl CliSession {
         Ok(self.wait(watched).transpose()?)
     }
 
-    /// Releases all runs after an interrupt. No new work is started. A request that must not be
-    /// repeated is waited for, unless the user interrupts that too.
+    /// Releases all runs after an interrupt. No new work is started. Waits for any request that
+    /// must not be repeated, unless the user interrupts again.
     pub(crate) fn release_runs(&self, terminal: &mut Terminal) -> CliResult<()> {
         let released = async {
             let mut finished = std::pin::pin!(self.operations.finish_runs());

@@ -183,7 +183,7 @@ impl Terminal {
         }
     }
 
-    /// Columns of the terminal, or a default.
+    /// The width of the terminal in columns, or a default.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
@@ -216,7 +216,7 @@ fn typeable(text: &str, in_demo: bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Columns of the terminal, or a default.
+/// The width of the terminal in columns, or a default.
 pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

@@ -1,4 +1,4 @@
-//! The person at the terminal, as operations see them: they are shown progress and asked for
+//! The person at the terminal, as seen by operations: someone to show progress to and ask for
 //! confirmation.
 
 use std::io::{self, IsTerminal, Write};

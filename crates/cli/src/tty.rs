@@ -78,8 +78,8 @@ pub(crate) fn read_line(
             keys[SpecialCodeIndex::VEOL] = keys[SpecialCodeIndex::VINTR];
             (std::mem::take(&mut keys[SpecialCodeIndex::VINTR]), OptionalActions::Now)
         }
-        // Read key by key and without the Ctrl-C signal, which would leave the terminal without
-        // echo.
+        // Keys are read one at a time, and Ctrl-C raises no signal, because a signal would leave
+        // the terminal without echo.
         Echo::Off => {
             own.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
             (CTRL_C, OptionalActions::Flush)

@@ -177,7 +177,7 @@ impl Wording for CommandLine {
         };
         let mut fitting = COMMANDS.iter().filter(fits);
         let first = fitting.next();
-        // If the first command lacks an argument, use the one that takes none.
+        // If an argument of the first command is missing, use the command that takes none.
         let other = fitting.next().filter(|other| other.positional.is_empty());
         let lacks = first.is_some_and(|first| !first.positional.iter().all(|word| given(word)));
         let Some(typed) = other.filter(|_| lacks).or(first) else { return Neutral.call(call) };
@@ -376,7 +376,7 @@ mod tests {
             let found = typed.command.split(' ').try_fold(&root, |command, word| {
                 command.get_subcommands().find(|one| one.get_name() == word)
             });
-            assert!(found.is_some(), "`milepost {}` is no command", typed.command);
+            assert!(found.is_some(), "`milepost {}` is not a command", typed.command);
         }
         for operation in OPERATIONS {
             let commands: Vec<&str> = operation

@@ -42,7 +42,7 @@ impl WrittenRun {
         self.recent.drain(..over);
     }
 
-    /// Applies the last of the kept events to the state.
+    /// Applies the most recent `last` events to the state.
     fn catch_up(&mut self, last: usize) {
         let known = self.recent.len().saturating_sub(last);
         let state = Arc::make_mut(&mut self.state);
@@ -100,7 +100,7 @@ struct Shown {
     /// How many of the last events have not been applied to the state yet.
     unseen: usize,
     progress: RunProgress,
-    /// Whether the driver has released the run, so that this is everything in the journal.
+    /// Whether the driver has released the run, in which case this is everything in the journal.
     left: bool,
 }
 
@@ -113,7 +113,7 @@ impl ActiveRun {
         ActiveRun { told, moved, turned, stalled, writing, shown }
     }
 
-    /// Gives access to everything that has been written.
+    /// Calls `look` with the run as written so far.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&WrittenRun) -> T) -> T {
         let mut shown = locked(&self.shown);
         let unseen = std::mem::take(&mut shown.unseen);

@@ -48,7 +48,7 @@ impl Driver {
         self.inner.announced.get_or_try_init(first).await.map(drop)
     }
 
-    /// Sends heartbeats for as long as this process is driving a run, and detects when it was
+    /// Sends heartbeats for as long as this process is driving a run, and detects when it has been
     /// suspended.
     fn go_on_beating(&self) {
         let weak = Arc::downgrade(&self.inner);
@@ -183,14 +183,15 @@ impl Driver {
         if heartbeat.was_set_back() {
             for run in journal.dated_ahead(limits::LEFT_ALONE).await? {
                 if !watcher.sleepers.contains(&run) {
-                    // If it cannot be acquired, it is due when the clock reaches its time again.
+                    // If it cannot be acquired, it becomes due when the clock reaches its time
+                    // again.
                     let _ = self.acquire_run(&run).await;
                 }
             }
         }
         let next_wake = journal.next_wake().await?;
         if next_wake.is_some() {
-            // Shows other processes that this one will wake sleeping runs.
+            // Let other processes know that this one will wake sleeping runs.
             self.announce().await?;
         }
         watcher.sleepers.watch(next_wake);

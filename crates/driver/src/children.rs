@@ -29,7 +29,7 @@ pub(crate) struct Child {
     pub(crate) rest: BTreeMap<BudgetKind, u64>,
     /// Set if the run did not succeed and is to be continued: the generation of its step.
     pub(crate) again: Option<u32>,
-    /// Without a permit, an existing run is looked up, but none is started.
+    /// Without a permit, an existing run is looked up, but no new one is started.
     pub(crate) permit: Option<HeartbeatPermit>,
 }
 
@@ -210,7 +210,7 @@ impl Driver {
     }
 
     /// Pauses all child runs of a run at once; returns those that did not confirm in time that they
-    /// start no new work.
+    /// will start no new work.
     pub(crate) async fn pause_children(&self, parent: &RunId) -> Vec<RunId> {
         let Ok(above) = self.inner.watcher.written(parent).await else { return Vec::new() };
         if !above.state.paused {
@@ -240,7 +240,7 @@ impl Driver {
         let Ok(id) = message(&format!("pause:{run}:{seq}:{last}")) else { return Ok(false) };
         let signal = Signal::Pause { by: engine_actor("parent") };
         let told = self.tell(run, &id, &signal, limits::CHILD_TOLD).await?;
-        // A run that has ended refuses, and it starts no new work either.
+        // A run that has ended refuses the message, but it starts no new work either.
         Ok(matches!(told, Some(Reply::Done | Reply::Refused { .. })))
     }
 
@@ -276,7 +276,7 @@ impl Driver {
 
     /// Tells a parent that one of its child runs has ended.
     pub(crate) async fn child_ended(&self, child: &Child, seq: u64, end: ChildEnd) {
-        // If the step was started again, its end is a new message, even if the child run ended only
+        // If the step was started again, a new message is needed, even if the child run ended only
         // once.
         let again = child.again.map(|again| format!(":{again}")).unwrap_or_default();
         let Ok(id) = message(&format!("child:{}:{seq}{again}", child.run)) else { return };

@@ -182,7 +182,7 @@ impl Driver {
         Ok(prepared.id)
     }
 
-    /// Starts to drive a run, unless another process is driving it; returns whether this process is
+    /// Starts driving a run, unless another process is driving it; returns whether this process is
     /// driving it now.
     pub(crate) async fn acquire_run(&self, run: &RunId) -> Result<bool, RunError> {
         self.acquire_at(run, 0).await
@@ -236,7 +236,7 @@ impl Driver {
         &self.inner.claims[hasher.finish() as usize % limits::CLAIMS]
     }
 
-    /// Loads a run whose lease this process now holds, and decides what follows from that.
+    /// Loads a run whose lease this process now holds, and makes the first decisions about it.
     async fn take_over(
         &self,
         run: &RunId,
@@ -260,8 +260,8 @@ impl Driver {
             entries = interpreter.pin_world(pin, now, sender)?.entries;
         }
         if known.lacks_world {
-            // Requests in flight are lost, and the cancellation comes next. Nothing else is decided
-            // in between.
+            // Requests in flight are declared lost, then the run is canceled or moved. Nothing else
+            // is decided in between.
             interpreter.hold();
         }
         let mut decision = interpreter.declare_lost(now, sender)?;
@@ -281,7 +281,7 @@ impl Driver {
         Ok(pin.world)
     }
 
-    /// A world that sends nothing, for a run whose own world is missing and which is being canceled
+    /// A world that sends nothing, for a run whose own world is missing and that is being canceled
     /// or moved to another world; otherwise the error.
     async fn without_world(&self, run: &RunId, error: RunError) -> Result<OpenWorld, RunError> {
         let pending = self.inner.journal.pending(run).await?;

@@ -21,7 +21,7 @@ pub enum RunError {
     #[error("there is no run `{named}`")]
     Unknown { named: String, none_at_all: bool },
     /// The ids of several runs start with this prefix; `some` lists a few of them.
-    #[error("several runs begin with `{named}`")]
+    #[error("the ids of several runs start with `{named}`")]
     Ambiguous { named: String, some: Vec<RunId> },
     /// This program could not have written the run's journal.
     #[error("run `{run}` cannot be read: {reason}")]

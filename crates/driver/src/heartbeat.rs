@@ -1,6 +1,6 @@
 //! Tracks whether this process may still start new work. It sends heartbeats, and for some time
-//! after each one, other processes leave its runs alone. Once that time is over, nothing that was
-//! decided before may start, however short the delay.
+//! after each one, other processes leave its runs alone. Once that time has passed, nothing decided
+//! earlier may be started, no matter how short the delay.
 //!
 //! A process does not notice when it is suspended. All it can do is check a clock that keeps
 //! running, immediately before it acts.
@@ -24,7 +24,7 @@ pub(crate) struct Heartbeat {
 struct Beating {
     /// How many times this process has returned after being suspended.
     incarnation: u64,
-    /// Until when others leave its runs alone; `None` while it drives no runs.
+    /// The time until which others leave its runs alone; `None` while it drives no runs.
     valid_until: Option<Duration>,
     /// How long a heartbeat is valid.
     counts_for: Duration,
@@ -33,9 +33,9 @@ struct Beating {
     /// Until this time, it takes no runs from other processes, because it has not had enough time
     /// to see their heartbeats.
     judges_from: Duration,
-    /// Whether this process has returned since the last call of `has_returned`.
+    /// Whether this process has returned since the last call to `has_returned`.
     returned: bool,
-    /// Whether the wall clock has not been set back since the last call of `was_set_back`.
+    /// Whether the wall clock has not been set back since the last call to `was_set_back`.
     steady: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Moment {
 }
 
 impl Beating {
-    /// Invalidates everything that was decided so far.
+    /// Invalidates everything that has been decided so far.
     fn lapse(&mut self, at: Duration) {
         self.incarnation += 1;
         self.valid_until = None;
@@ -136,7 +136,7 @@ impl Heartbeat {
         !std::mem::replace(&mut locked(&self.beating).steady, true)
     }
 
-    /// Makes the next call of [`Heartbeat::has_returned`] return true again.
+    /// Makes the next call to [`Heartbeat::has_returned`] return true again.
     pub(crate) fn returns_again(&self) {
         locked(&self.beating).returned = true;
     }

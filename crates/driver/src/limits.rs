@@ -8,8 +8,8 @@ pub const BEAT_LEAST: Duration = Duration::from_millis(20);
 pub const CLOCK_JUMP: Duration = Duration::from_secs(3);
 /// How often to poll for an answer from another process.
 pub const ANSWER_POLL: Duration = Duration::from_millis(15);
-/// How long the sender of a message to a sleeping run lets other processes wake the run, before it
-/// acquires the run itself.
+/// How long the sender of a message to a sleeping run waits for another process to wake the run
+/// before acquiring the run itself.
 pub const OTHERS_FIRST: Duration = Duration::from_millis(150);
 /// How long the receiver of an answer waits for its effects to become visible.
 pub const SHOWN: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ pub const PARENT_TOLD: Duration = Duration::from_secs(1);
 pub const CHILD_TOLD: Duration = Duration::from_secs(5);
 /// Maximum number of queued request outcomes of one run.
 pub const OUTCOMES: usize = 64;
-/// How often a run checks for messages and on its children, in case a wake-up was lost.
+/// How often a run checks its inbox and its child runs, in case a wake-up was lost.
 pub const RUN_POLL: Duration = Duration::from_secs(5);
 /// A run that will continue on its own within this many milliseconds is kept instead of being
 /// released.
@@ -39,7 +39,7 @@ pub const WOKEN: usize = 32;
 /// Maximum number of sleeping runs that are checked before a process exits, because others may have
 /// ended them.
 pub const SLEEPERS_SEEN: usize = 16;
-/// How long a run waits before it writes again if the disk is full or the journal is busy.
+/// How long a run waits before it retries a write if the disk is full or the journal is busy.
 pub const WRITE_AGAIN: Duration = Duration::from_secs(2);
 /// Maximum number of events that are read per page.
 pub const EVENTS_PAGE: usize = 1_000;

@@ -53,7 +53,7 @@ pub(crate) struct RunTask {
     postponed: HashSet<String>,
     acknowledge: mpsc::Sender<(String, Reply)>,
     acknowledged: mpsc::Receiver<(String, Reply)>,
-    /// Write-locked while child runs are paused, so that anything started or sent earlier has
+    /// Write-locked while child runs are being paused, so that anything started or sent earlier has
     /// arrived by then.
     telling: Arc<RwLock<()>>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct RunHold {
     pub(crate) lacks_world: bool,
 }
 
-/// A run that is no longer driven, as it is on disk.
+/// A run that is no longer driven, as stored on disk.
 pub(crate) struct ReleasedRun {
     pub(crate) flow: Flow,
     pub(crate) state: State,
@@ -117,7 +117,7 @@ impl RunTask {
     }
 
     /// Drives the run until it ends, waits for somebody, or belongs to another process. Returns the
-    /// run as it is on disk, or `None` if it belongs to another process now.
+    /// run as stored on disk, or `None` if it now belongs to another process.
     pub(crate) async fn drive(mut self, decision: Decision) -> Option<ReleasedRun> {
         let mut begun = self.commit(Some(self.held.permit.clone()), decision).await;
         if begun.is_ok() {
@@ -680,8 +680,8 @@ impl RunTask {
         ReleasedRun { flow, state, sleeps }
     }
 
-    /// If the run is only waiting for a time, returns when it continues and the run's current time.
-    /// Updates the index if it does not show this yet.
+    /// If the run is only waiting until a certain time, returns when it continues and the run's
+    /// current time. Updates the index if it does not show this yet.
     async fn falls_asleep(&mut self) -> Option<(u64, u64)> {
         let now_ms = self.clock.now_ms();
         if self.interpreter.is_held() && !self.full {
@@ -701,7 +701,7 @@ impl RunTask {
         Some((wake_ms, now_ms))
     }
 
-    /// Stops driving a run that belongs to another process now, or that cannot be written. Another
+    /// Stops driving a run that now belongs to another process, or that cannot be written. Another
     /// process may continue it.
     async fn give_up(self, error: &JournalError) -> Option<ReleasedRun> {
         self.calls.values().for_each(|(_, call)| call.abort());
@@ -713,7 +713,7 @@ impl RunTask {
     }
 }
 
-/// Whether an event records how a request ended, which cannot be found out again once it is lost.
+/// Whether an event records how a request ended, which cannot be determined again once it is lost.
 fn is_outcome(event: &Event) -> bool {
     matches!(
         event,

@@ -62,7 +62,7 @@ pub trait RunService: RunReader {
     /// `None` if the run has not accepted it within the timeout.
     fn send<'a>(&'a self, run: &'a RunId, what: SignalRequest) -> RunFuture<'a, Option<Reply>>;
 
-    /// Starts to drive a run, unless another process is driving it; returns whether this process is
+    /// Starts driving a run, unless another process is driving it; returns whether this process is
     /// driving it now.
     fn acquire<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, bool>;
 
@@ -76,8 +76,8 @@ pub trait RunService: RunReader {
     fn delivered(&self) -> BoxFuture<'_, ()>;
 
     /// Releases every run before the process exits. No new work is started, and requests that must
-    /// not be repeated are completed, up to the grace period. After that, the leases are given up
-    /// immediately.
+    /// not be repeated may take up to the grace period to complete. After that, the leases are
+    /// given up immediately.
     fn shutdown(&self, grace: Duration) -> RunFuture<'_, ()>;
 }
 
@@ -85,8 +85,8 @@ pub trait RunService: RunReader {
 #[derive(Debug, Clone)]
 pub struct SignalRequest {
     pub signal: Signal,
-    /// The message id: sending it twice has the same effect as sending it once. `None` generates a
-    /// new one.
+    /// The message id: sending two messages with the same id has the same effect as sending one.
+    /// `None` generates a new one.
     pub id: Option<MessageId>,
     /// A source that the signal refers to by its hash.
     pub text: Option<String>,

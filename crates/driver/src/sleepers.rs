@@ -1,6 +1,6 @@
-//! Runs that this process released because they are only waiting for a time. It wakes them when
-//! they are due, and so does any process that adopts orphaned runs. One timer serves the earliest
-//! of them.
+//! Runs that this process released because they are only waiting until a certain time. It wakes
+//! them when they are due, and so does any process that adopts orphaned runs. A single timer is set
+//! for the earliest.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;

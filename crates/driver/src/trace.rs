@@ -34,7 +34,7 @@ pub(super) fn started(run: &RunId, workflow: &str, already: bool) {
     }
 }
 
-/// Logs a change of a run's status.
+/// Logs a change in a run's status.
 pub(super) fn stands(before: Option<Status>, status: Status) {
     let (before, status) = (before.map(Status::name), status.name());
     tracing::info!(target: TARGET, before, status, "run status");

@@ -38,7 +38,7 @@ pub struct RunWatcher {
     arrived: AtomicU64,
     /// Runs that this process will wake.
     pub(crate) sleepers: Sleepers,
-    /// Notified when this process starts to drive a run.
+    /// Notified when this process starts driving a run.
     begun: Notify,
     /// Notified when a run is released, or a delivery has arrived.
     done: Notify,
@@ -104,7 +104,7 @@ impl RunWatcher {
         }
     }
 
-    /// A run as it is in the journal.
+    /// A run as recorded in the journal.
     fn snapshot_of<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Snapshot, RunError>> {
         Box::pin(async move {
             let (mut snapshot, children) =
@@ -247,7 +247,7 @@ impl RunWatcher {
             if last > seq || Instant::now() >= deadline {
                 return Ok(());
             }
-            // A child run that starts to wait causes no event in this run.
+            // A child run that starts waiting causes no event in this run.
             let below = until == Until::Rest && !self.progress(run).await?.children.is_empty();
             if below && self.waits_below(run).await? {
                 return Ok(());
@@ -297,7 +297,7 @@ impl RunWatcher {
         if stalled { Err(JournalError::Full) } else { Ok(()) }
     }
 
-    /// Reads a run as it is in the journal.
+    /// Reads a run as recorded in the journal.
     async fn look<T>(
         &self,
         run: &RunId,
@@ -318,7 +318,7 @@ impl RunWatcher {
         self.look(run, |written| written.state.head.clone()).await
     }
 
-    /// A run as it is in the journal, without information about child runs or drivers.
+    /// A run as recorded in the journal, without information about child runs or drivers.
     pub(crate) async fn written(&self, run: &RunId) -> Result<WrittenRun, RunError> {
         self.look(run, WrittenRun::clone).await
     }

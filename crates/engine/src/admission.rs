@@ -18,8 +18,8 @@ use crate::{Cause, Failure, Flow, StepKey, view};
 pub(crate) enum Admission {
     /// Replied to immediately; the run does not change.
     Answer(Reply),
-    /// It is recorded as this event. A submission that is already being checked is recorded again:
-    /// its sender waits for the same verdict.
+    /// It is recorded as this event. A submission that is already being checked is recorded again,
+    /// because its sender is waiting for the same verdict.
     Take(Event),
 }
 
@@ -56,7 +56,7 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
     }) {
         let current = matches!(step.phase, Phase::Offered(attempt) if attempt > judged.attempt);
         // Rules always give the same verdict on the same output. But the result of a `verify`
-        // request may change, and after going back the step is meant to be done again.
+        // request may change, and once a run has gone back to a step, the step must be done again.
         let may_differ = judged.issues.is_empty() || judged.checked;
         let meant_anew = submitted.attempt.is_none() && current && may_differ;
         if !meant_anew {
@@ -252,8 +252,8 @@ pub(crate) fn decision(
     Ok(Some(if approve { Event::Approved(verdict) } else { Event::Rejected(verdict) }))
 }
 
-/// Checks that a person proved their presence the way the run requires, and at least at a terminal.
-/// Unattended approval by configuration covers only approvals.
+/// Checks that a person proved their presence at a terminal, or more strongly if the run requires
+/// it. Unattended approval by configuration covers only approvals.
 pub(crate) fn proven(
     state: &State,
     world: &dyn WorldView,

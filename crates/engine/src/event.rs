@@ -1,7 +1,7 @@
 //! The events of a run. A run's state is the fold of its events and nothing else.
 //!
-//! Events are facts and decisions, never progress. Recorded events are never edited: a field added
-//! later has a default, and a field whose meaning changes becomes a new event.
+//! Events record facts and decisions, not progress. Recorded events are never edited: a field added
+//! later has a default, and if the meaning of a field changes, a new event is introduced.
 
 pub(crate) mod cause;
 pub(crate) mod failure;
@@ -39,7 +39,7 @@ pub struct JournalEntry {
 pub enum Event {
     /// The run has been created and is on disk.
     RunCreated(Box<RunCreated>),
-    /// A run that was created without a world got one, before it sent anything.
+    /// A run that was created without a world was given one before it sent anything.
     WorldPinned {
         world: Box<RunWorld>,
     },
@@ -61,7 +61,7 @@ pub enum Event {
     AttemptFailed {
         key: StepKey,
         failure: Failure,
-        /// When it is retried; `None` means the step fails.
+        /// When it will be retried; `None` means the step fails.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at_ms: Option<u64>,
         /// The process ended while the request was in flight, so this attempt does not count.
@@ -139,8 +139,8 @@ pub enum Event {
         key: StepKey,
         changes: Vec<ApprovalChange>,
     },
-    /// A rejection of the question `from` goes back to the step `to`: the steps in `reset` are
-    /// reset and run again. `reason` is the person's comment.
+    /// A rejection of the question `from` sends the run back to the step `to`: the steps in `reset`
+    /// are reset and run again. `reason` is the person's comment.
     WentBack {
         from: StepKey,
         to: StepKey,
@@ -201,7 +201,7 @@ pub enum Event {
     Resumed {
         by: Actor,
     },
-    /// A run that had ended or was waiting continues from a certain step.
+    /// A run that had ended or was waiting continues from a given step.
     RunResumedFrom(Box<Resumption>),
     /// The run ended successfully.
     RunSucceeded {
@@ -211,7 +211,7 @@ pub enum Event {
     /// The run ended with a failure.
     RunFailed {
         failure: Failure,
-        /// The step that failed, if the failure is that of a step.
+        /// The step that failed, if a step caused the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<StepKey>,
     },
@@ -227,7 +227,7 @@ pub struct RunCreated {
     pub workflow: String,
     /// The hash of the pinned workflow source.
     pub text_hash: String,
-    /// The hash of the plan, which is equal for sources with the same meaning.
+    /// The hash of the plan, which is the same for all sources with the same meaning.
     pub plan_hash: String,
     /// The inputs, with placeholders in place of secrets.
     pub inputs: Map<String, Value>,
@@ -237,8 +237,7 @@ pub struct RunCreated {
     /// The names of the inputs that are secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// The secret inputs whose value came from their default, which every driver of the run reads
-    /// again.
+    /// The secret inputs that use their defaults, which every driver of the run reads again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defaulted: Vec<String>,
     /// The environment variables that the workflow's expressions read, with placeholders in place
@@ -259,13 +258,13 @@ pub struct RunCreated {
     /// The key that verifies a person's decisions, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
-    /// When the run is canceled for taking too long.
+    /// The deadline after which the run is canceled.
     pub deadline_ms: u64,
     /// Whether every call is answered by the mock of its catalog.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
-    /// The world in which its requests are sent, regardless of the process that drives it. Runs of
-    /// version 0.1.0 have none.
+    /// The world in which the run's requests are sent, regardless of which process drives the run.
+    /// Runs of version 0.1.0 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
 }
@@ -365,7 +364,8 @@ pub struct CallAnswer {
     /// The headers that are kept.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
-    /// Notes about the body, such as that it was truncated or that numbers were kept as strings.
+    /// Notes about the body, for example that it was truncated or that numbers were kept as
+    /// strings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -532,7 +532,7 @@ pub struct Resumption {
     pub by: Actor,
     /// The requested starting point: `failed`, `start`, or a step.
     pub from: String,
-    /// The steps whose results are discarded and which run again.
+    /// The steps that run again; their earlier results are discarded.
     pub reset: Vec<StepKey>,
     /// Lists and loops that continue where they stopped: the items that succeeded are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -546,7 +546,7 @@ pub struct Resumption {
     /// Environment variables that the source reads from now on.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub env: Map<String, Value>,
-    /// The hash of the source from now on.
+    /// The hash of the source that the run uses from now on.
     pub text_hash: String,
     pub plan_hash: String,
     /// The budgets that change.
@@ -557,12 +557,12 @@ pub struct Resumption {
     pub only: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When the run is canceled for taking too long.
+    /// The deadline after which the run is canceled.
     pub deadline_ms: u64,
     /// Secret inputs that were supplied again, so that their defaults are not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
-    /// The run's world from now on, if it changes.
+    /// The run's new world, if it changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
     /// How the person proved their presence, if the resumption needs a person.
@@ -583,7 +583,7 @@ impl Event {
         self.into()
     }
 
-    /// The world that the run has from this event on.
+    /// The run's world from this event on, if the event sets one.
     pub fn world(&self) -> Option<&RunWorld> {
         match self {
             Event::RunCreated(created) => created.world.as_deref(),

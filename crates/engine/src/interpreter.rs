@@ -174,7 +174,7 @@ pub struct Decision {
     pub entries: Vec<JournalEntry>,
     /// The replies, each with the id of the message it answers.
     pub answers: Vec<(String, Reply)>,
-    /// What to do after that.
+    /// What to do once the entries are durable.
     pub effects: Vec<RunEffect>,
 }
 
@@ -243,8 +243,8 @@ impl Interpreter {
         self.frontier = Frontier::of(&self.flow, &self.state);
     }
 
-    /// Stops sending and starting anything, for a driver that is shutting down. Inputs are still
-    /// handled, and the next driver of the run continues from there.
+    /// Stops sending requests and starting work, for a driver that is shutting down. Inputs are
+    /// still handled, and the next driver of the run continues from there.
     pub fn hold(&mut self) {
         self.held = true;
     }
@@ -277,9 +277,8 @@ impl Interpreter {
         self.state.open().any(|(_, step)| step.awaiting.iter().any(|awaiting| awaiting == id))
     }
 
-    /// What the run's children should be doing now: start, continue or end. This follows from the
-    /// state alone, so every driver of the run derives it again, and repeating an effect does no
-    /// harm.
+    /// What the run's children should do now: start, continue or end. This follows from the state
+    /// alone, so every driver of the run derives it again, and repeating an effect does no harm.
     pub fn children(&self) -> Vec<RunEffect> {
         let mut effects = Vec::new();
         for (key, step, run) in self.state.children() {
@@ -402,7 +401,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Does what is due because time has passed.
+    /// Handles the deadline, the timers and the questions whose time has come.
     fn tick(&mut self) -> Result<(), IllegalEvent> {
         if self.state().end.is_some() {
             return Ok(());
@@ -703,7 +702,7 @@ impl Turn<'_> {
                     FailureKind::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
-                    // A request with an unusable answer may have taken effect as well.
+                    // A request may have taken effect even if its answer is unusable.
                     FailureKind::Unsendable | FailureKind::Network | FailureKind::Timeout => unsent,
                 };
                 if !attempt.repeatable && !certain {
@@ -829,8 +828,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Checks that no request of an execution, or of the executions below it, may still take
-    /// effect.
+    /// Checks that no request of an execution, or of those below it, can still take effect.
     fn has_all_arrived(&self, key: &StepKey) -> Result<(), Failure> {
         let below = self.state().below(key).map(|(below, _)| below);
         std::iter::once(key).chain(below).try_for_each(|key| self.has_arrived(key))
@@ -850,8 +848,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Checks that a resumption comes from a person, and with proof of presence, if that is
-    /// required.
+    /// Checks that a resumption that requires a person, or proof of a person's presence, has it.
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
         match resume::needs(&self.interpreter.flow, self.state(), resumption) {
@@ -903,7 +900,7 @@ impl Turn<'_> {
     fn submit(&mut self, id: String, read: Admission) -> Result<(), IllegalEvent> {
         match read {
             Admission::Answer(reply) => self.decision.answers.push((id, reply)),
-            // With its sender, so that whoever drives the run by then knows whom to answer.
+            // Recorded with its sender, so that a later driver of the run knows whom to answer.
             Admission::Take(Event::SubmissionReceived(submission)) => {
                 self.awaited.push((submission.key.clone(), id.clone()));
                 let submission = Submission { messages: vec![id], ..submission };

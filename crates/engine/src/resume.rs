@@ -2,8 +2,8 @@
 //! again, and what that will cost.
 //!
 //! Planning comes first and changes nothing. A plan contains the one event that carries it out, and
-//! it must never promise less than what will happen: a write that may be repeated is named, and a
-//! cost that cannot be known in advance is a range.
+//! must never understate what will happen: a write that may be repeated is named, and a cost that
+//! cannot be known in advance is a range.
 
 mod authority;
 mod forecast;
@@ -62,12 +62,12 @@ pub struct ResumeRequest {
     pub budget: BTreeMap<BudgetKind, u64>,
     pub by: Actor,
     pub reason: Option<String>,
-    /// The hash of the source from now on.
+    /// The hash of the source that the run uses from now on.
     pub text_hash: String,
     pub plan_hash: String,
-    /// When the run is canceled for taking too long.
+    /// The deadline after which the run is canceled.
     pub deadline_ms: u64,
-    /// The world from now on, if it changes.
+    /// The run's new world, if it changes.
     pub world: Option<Box<RunWorld>>,
 }
 

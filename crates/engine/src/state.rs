@@ -90,7 +90,7 @@ pub struct State {
     pub now_ms: u64,
     /// When the run started.
     pub began_ms: u64,
-    /// Executions that have started, including those that were reset since.
+    /// Executions that have started, including those that have since been reset.
     pub steps: BTreeMap<StepKey, StepState>,
     /// Variables that were added to a guide's context.
     pub context: Map<String, Value>,
@@ -180,7 +180,7 @@ impl State {
         &self.names
     }
 
-    /// Executions that have started and not ended.
+    /// Executions that have started but not ended.
     pub fn open(&self) -> impl Iterator<Item = (&StepKey, &StepState)> {
         self.of(&self.found.open)
     }
@@ -755,8 +755,8 @@ impl State {
         within.any(|(_, step)| step.phase.is_busy())
     }
 
-    /// Checks that nothing is in flight, because its outcome would be mistaken for that of the next
-    /// attempt.
+    /// Checks that these executions have nothing in flight: a late outcome would be mistaken for
+    /// that of the next attempt.
     fn forgettable<'k>(&self, keys: impl IntoIterator<Item = &'k StepKey>) -> Result<(), String> {
         match keys.into_iter().find(|key| self.is_busy(key)) {
             Some(key) => Err(misfit(key, self.phase(key))),

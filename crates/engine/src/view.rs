@@ -195,7 +195,7 @@ pub struct StepBrief {
     pub title: Option<String>,
     /// What the agent should do.
     pub prompt: String,
-    /// The role that the agent should take.
+    /// The role that the agent should assume.
     pub role: Option<String>,
     pub guidance: Vec<String>,
     /// The checks that the output has to pass.

@@ -1,8 +1,8 @@
 //! The world of a run: everything its requests depend on, regardless of the process that drives it.
 //!
-//! A run pins versions by their hashes, and every driver uses exactly these. Settings that are not
-//! pinned, such as whether a catalog is enabled, are read from the run's own workspace and can only
-//! stop the run.
+//! A run pins versions by their hashes, and every driver uses exactly those versions. Settings that
+//! are not pinned, such as whether a catalog is enabled, are read from the run's own workspace and
+//! can only stop the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,7 +101,7 @@ pub struct WorldChange {
 }
 
 impl WorldChange {
-    /// Whether requests would go to another address, or carry other credentials, than before.
+    /// Whether requests would go to a different address or carry different credentials than before.
     pub fn redirects(&self) -> bool {
         let moves = matches!(self.part, WorldPart::Address | WorldPart::Credentials);
         // A new catalog has not been called before.
@@ -129,7 +129,7 @@ pub enum MissingWorld {
     #[error("its folder `{path}` is missing")]
     Workspace { path: String },
     /// The source of a workflow that the run uses is gone.
-    #[error("the text of workflow `{workflow}` that it is pinned to is missing")]
+    #[error("the source of workflow `{workflow}` that it is pinned to is missing")]
     Workflow { workflow: String },
     /// The record of a catalog is gone, or cannot be read.
     #[error("the record of catalog `{catalog}` that it is pinned to is missing")]

@@ -67,8 +67,8 @@ fn content(out: &mut Vec<u8>, result: &Response) {
     json(out, text);
 }
 
-/// Appends JSON text from elsewhere. A line break in it can only be whitespace, but would end our
-/// line, so it becomes a space.
+/// Appends existing JSON text. Line breaks in it can only be whitespace, but would end our line, so
+/// they are replaced by spaces.
 fn json(out: &mut Vec<u8>, text: &str) {
     let start = out.len();
     out.extend_from_slice(text.as_bytes());

@@ -93,7 +93,7 @@ fn frame(line: &[u8]) -> Frame<'_> {
 mod tests {
     use super::*;
 
-    /// Returns the lines of some chunks: their text, or the kind of frame if they are too long.
+    /// Returns the text of each line in these chunks; a long line is replaced by a description.
     fn lines(chunks: &[&[u8]]) -> Vec<String> {
         fn shown(frame: Frame<'_>) -> String {
             match frame {

@@ -47,7 +47,7 @@ pub struct Guides {
     operations: Operations,
     names: Vec<&'static str>,
     tools: OnceLock<String>,
-    /// Warnings of the last call that had any, so that the same warning is not logged again.
+    /// Warnings from the last call that had any, so that the same warning is not logged again.
     warned: Mutex<HashSet<String>>,
 }
 
@@ -186,7 +186,8 @@ fn number(code: Code) -> (i32, &'static str) {
     }
 }
 
-/// Turns a problem into an error of the contract: the message is fixed, and the specifics are data.
+/// Turns a problem into one of the contract's errors: the message is fixed, and the specifics are
+/// data.
 fn fault(problem: &Problem, wording: &dyn Wording) -> RpcError {
     let (code, message) = number(problem.code);
     let mut data = Map::new();

@@ -29,11 +29,11 @@ pub const LAST_INPUT: Duration = Duration::from_secs(3);
 pub const GRACE: Duration = Duration::from_secs(5);
 /// Maximum number of progress notifications that are queued for sending.
 pub(crate) const NOTES: usize = 64;
-/// Maximum number of concurrent HTTP connections; further ones wait until one is closed.
+/// Maximum number of concurrent HTTP connections; additional ones wait until one is closed.
 pub const CONNECTIONS: usize = 64;
 /// Maximum number of concurrent HTTP sessions, which clients open with a handshake.
 pub const SESSIONS: usize = 256;
-/// Maximum number of requests in flight per HTTP session; further ones are refused.
+/// Maximum number of requests in flight per HTTP session; additional ones are refused.
 pub const SESSION_REQUESTS: usize = 512;
 /// How long a session with no activity and nothing in flight is kept.
 pub const SESSION_IDLE: Duration = Duration::from_mins(30);
@@ -44,16 +44,16 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of bytes of an oversized body that are read past the limit and discarded, because
 /// a client that is still writing would not see its answer.
 pub const DISCARDED_BYTES: usize = 16 << 20;
-/// Maximum number of resources that all clients of a server together may be subscribed to.
+/// Maximum total number of resource subscriptions of all clients of a server.
 pub const WATCHED: usize = 256;
-/// Maximum number of bytes of answers over a pipe that the client has not read yet. Above this or
-/// [`OUTBOX_MESSAGES`], no more of its requests are read.
+/// Maximum number of bytes of answers over a pipe that are still unread by the client. Above this
+/// or [`OUTBOX_MESSAGES`], no more of its requests are read.
 pub const OUTBOX_BYTES: usize = 1 << 20;
 /// Like [`OUTBOX_BYTES`], counted in messages.
 pub const OUTBOX_MESSAGES: usize = 1_024;
 /// Maximum number of requests over a pipe that have been read but not yet passed to `rmcp`.
 pub(crate) const UNREAD_REQUESTS: usize = 64;
-/// Number of requests in flight over a pipe above which each further one is delayed by
+/// Number of requests in flight over a pipe above which each additional one is delayed by
 /// [`OPEN_PAUSE`].
 pub const OPEN_REQUESTS: usize = 512;
 /// Like [`OPEN_REQUESTS`], counted in bytes as received.
@@ -61,7 +61,7 @@ pub const OPEN_BYTES: usize = 32 << 20;
 /// Maximum delay per request. It is bounded because requests may be waiting for something in the
 /// client's next line.
 pub const OPEN_PAUSE: Duration = Duration::from_millis(50);
-/// Maximum number of requests in flight over a pipe; further ones are refused.
+/// Maximum number of requests in flight over a pipe; additional ones are refused.
 pub const OPEN_REQUESTS_MAX: usize = 4_096;
 /// Maximum number of tokens of each kind that are kept for calls that were answered with a
 /// question. The oldest is dropped first.
@@ -104,7 +104,7 @@ pub(crate) const TASK_NEWS_S: u64 = 1;
 /// that is waiting.
 pub(crate) const TASK_POLL_MS: (u64, u64) = (1_000, 5_000);
 pub(crate) const TASK_PAGE: usize = 50;
-/// Maximum number of characters of the issues with a submission that the summary of a task quotes.
+/// Maximum number of characters that a task summary quotes from the issues with a submission.
 pub(crate) const ISSUES_CHARS: usize = 2_000;
 /// Maximum number of guides that are listed as prompts.
 pub(crate) const PROMPT_GUIDES: usize = 50;
@@ -122,7 +122,7 @@ pub(crate) const OVERTAKEN: Duration = Duration::from_secs(5);
 pub(crate) const SESSION_LOOKS: u32 = 4;
 /// Maximum number of characters in a token; a longer one is rejected unread.
 pub(crate) const TOKEN_CHARS: usize = 16 << 10;
-/// Maximum difference between two clocks, in seconds.
+/// Maximum difference between our clock and a token issuer's, in seconds.
 pub(crate) const CLOCK_LEEWAY_S: u64 = 30;
 /// Maximum number of bytes in metadata or a key set.
 pub(crate) const KEYS_BYTES: usize = 256 << 10;
@@ -133,7 +133,7 @@ pub(crate) const KEYS_LAST: Duration = Duration::from_mins(10);
 /// Minimum age at which keys are fetched again for a token with an unknown key. Anybody can send
 /// such a token.
 pub(crate) const KEYS_REST: Duration = Duration::from_secs(30);
-/// The pause after a connection could not be accepted, which means that the system is short of some
+/// The pause after a failure to accept a connection, which means that the system is short of some
 /// resource.
 pub(crate) const ACCEPT_REST: Duration = Duration::from_millis(50);
 /// How long the last answers may take to be delivered after the server has stopped waiting for
@@ -141,7 +141,7 @@ pub(crate) const ACCEPT_REST: Duration = Duration::from_millis(50);
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Maximum number of bytes in a plain-text error from `rmcp`, which is always one line.
 pub(crate) const REASON_BYTES: usize = 4 << 10;
-/// How long the journal may take to answer before it counts as unavailable.
+/// How long the journal may take to answer before it is considered unavailable.
 pub(crate) const PROBE_PATIENCE: Duration = Duration::from_secs(2);
 /// Number of failures of the same kind after which a tool's schema and an example are shown.
 pub(crate) const FAILURES_ENOUGH: u32 = 3;

@@ -210,7 +210,7 @@ struct Envelope<'a> {
     params: Option<&'a str>,
     /// Whether the message has a `result` or an `error`.
     answers: bool,
-    /// A member that occurs twice, so that it is unclear which one is meant.
+    /// A member that occurs twice, so it is unclear which one is meant.
     twice: Option<&'static str>,
 }
 
@@ -273,7 +273,7 @@ impl<'a> Envelope<'a> {
         method: Option<Cow<'a, str>>,
     ) -> Result<(Cow<'a, str>, Params<'a>), RpcError> {
         if let Some(name) = self.twice {
-            return Err(RpcError::invalid_request(format!("`{name}` is there twice")));
+            return Err(RpcError::invalid_request(format!("`{name}` occurs twice")));
         }
         if self.id.is_some_and(|id| !is_id(id)) {
             return Err(RpcError::invalid_request("id must be a string or a number"));

@@ -37,21 +37,22 @@ const STANDARD: &[&str] = &[
     "tasks/update",
     "tasks/cancel",
 ];
-/// Methods that were removed in the stateless era, regardless of their parameters.
+/// Methods that the stateless protocol removed, regardless of their parameters.
 const GONE: &[&str] =
     &["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-/// The method that opens the stateless era.
+/// The method that stateless clients call first.
 pub(crate) const DISCOVER: &str = "server/discover";
 /// The key in `_meta` that contains the protocol version of a stateless request.
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The prefix of methods that are answered as 2025-11-25 requires: `rmcp` passes on methods it does
-/// not know, but would answer the plain name in the form of another era.
+/// not know, but would answer the plain name in the form of a different revision.
 pub(crate) const OLDER: &str = "milepost/2025-11-25/";
 
 /// The contract's method for a call that becomes a task.
 const CREATE: &str = "tasks/create";
 
-/// Which methods exist, and which form their answers have.
+/// A generation of the protocol, which determines the methods that exist and the form of their
+/// answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     /// Every request carries its own protocol version and client.
@@ -63,7 +64,7 @@ pub(crate) enum Era {
 }
 
 impl Era {
-    /// The era of a revision; `has_tasks` tells whether the handler answers the methods with the
+    /// The era of a revision; `has_tasks` is whether the handler answers the methods with the
     /// [`OLDER`] prefix.
     pub(crate) fn of(revision: Revision, has_tasks: bool) -> Era {
         if has_tasks && revision == Revision::V20251125 { Era::OlderTasks } else { Era::Handshake }
@@ -119,7 +120,7 @@ pub(crate) fn understood(
     }
 }
 
-/// Turns the contract's `tasks/create`, which is in no revision, into a call with a `task`
+/// Turns the contract's `tasks/create`, which no revision defines, into a call with a `task`
 /// parameter.
 fn created(mut params: JsonObject) -> JsonObject {
     let ttl = params.remove("ttl");
@@ -153,7 +154,7 @@ pub(crate) fn handshake(
     Ok((revision, params))
 }
 
-/// Converts an id to the type of `rmcp`: MCP allows strings and integers.
+/// Converts an id to the type that `rmcp` uses: MCP allows strings and integers.
 pub(crate) fn id(id: Id<'_>) -> Result<NumberOrString, RpcError> {
     let number = match serde_json::from_str(id.as_json()) {
         Ok(Value::String(text)) => return Ok(NumberOrString::String(text.into())),
@@ -164,8 +165,8 @@ pub(crate) fn id(id: Id<'_>) -> Result<NumberOrString, RpcError> {
     number.ok_or_else(|| RpcError::invalid_request("id must be a string or an integer"))
 }
 
-/// Replaces the tasks in the answer to `initialize` with those of the client's era; returns every
-/// other message unchanged.
+/// Replaces the tasks in the answer to `initialize` with those of the client's revision; returns
+/// every other message unchanged.
 pub(crate) fn greeted(
     mut message: TxJsonRpcMessage<RoleServer>,
     has_tasks: bool,

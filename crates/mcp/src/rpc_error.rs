@@ -8,7 +8,7 @@ use crate::limits;
 
 /// The line is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
-/// The JSON is not a message that may be sent here and now.
+/// The JSON is not a valid message, or not one that is allowed at this point.
 pub const INVALID_REQUEST: i32 = -32600;
 /// The method does not exist.
 pub const METHOD_NOT_FOUND: i32 = -32601;

@@ -205,7 +205,7 @@ impl<'c> GuideSession<'c> {
         match method {
             "ping" => return Ok(RpcResult::Json("{}".into())),
             "initialize" => return self.initialize(params),
-            // This opens the stateless era; the error for an unknown method makes the client use a
+            // Stateless clients call this first; the error for an unknown method makes them use a
             // handshake instead.
             "server/discover" => return Err(RpcError::method_not_found(method)),
             _ if self.agreed.is_none() => return Err(RpcError::not_initialized()),
@@ -299,7 +299,7 @@ impl<'c> GuideSession<'c> {
     }
 }
 
-/// The revision that an `initialize` with these parameters gets.
+/// The revision that an `initialize` with these parameters negotiates.
 pub(crate) fn requested(
     params: &Map<String, Value>,
     options: SessionOptions,
@@ -336,7 +336,7 @@ pub(crate) fn guarded<T>(
     Err(RpcError::internal(&id))
 }
 
-/// Answers a list that fits on one page: no cursor into it was ever handed out.
+/// Answers a request for a list that fits on one page, for which no cursor was ever issued.
 fn one_page(params: Params<'_>, reply: RpcResult) -> Result<RpcResult, RpcError> {
     match params.object()?.get("cursor") {
         None | Some(Value::Null) => Ok(reply),

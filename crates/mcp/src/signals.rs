@@ -9,8 +9,8 @@ use std::io::{self, Read, Write};
 /// The standard input of this process, which SIGTERM, SIGINT and SIGHUP end.
 ///
 /// Must be called only once. If the process is still running
-/// [`limits::GRACE`](crate::limits::GRACE) after the signal (nobody reads its answers, or a call
-/// hangs), it exits with a failure code.
+/// [`limits::GRACE`](crate::limits::GRACE) after the signal (nobody is reading its answers, or a
+/// call is hanging), it exits with a failure code.
 pub fn stdin_until_signal() -> io::Result<impl Read + Send + 'static> {
     #[cfg(unix)]
     return unix::stdin_until_signal();

@@ -225,7 +225,7 @@ impl<R: Read> FrameReader<R> {
         }
     }
 
-    /// The next line in what was read; the last line of the input may lack a line break.
+    /// The next line of the input read so far; the last line of the input may lack a line break.
     pub(crate) fn next(&mut self) -> Option<Frame<'_>> {
         if self.has_ended {
             return self.framer.finish();
@@ -256,7 +256,7 @@ impl<W: Write, L: Write> Answers<W, L> {
 
     fn send(&mut self) -> Result<(), ServeError> {
         if !self.output.log.is_empty() {
-            // A log that cannot be written must not keep the client from its answer.
+            // A log that cannot be written must not prevent the client from getting its answer.
             let _ = self.log.write_all(self.output.log.as_bytes());
             self.output.log.clear();
         }

@@ -48,7 +48,7 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// The revision that answers a client's `protocolVersion`.
+    /// The revision with which to answer a client's `protocolVersion`.
     pub fn negotiate(&self, requested: &str) -> Result<Revision, RpcError> {
         let spoken = match &self.protocol {
             Some(one) => std::slice::from_ref(one),

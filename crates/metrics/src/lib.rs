@@ -112,7 +112,7 @@ pub fn text(now: &ProcessMetrics) -> String {
     let up = u8::from(now.journal.is_some());
     one(&mut text, "milepost_journal_up", gauge, "Whether the journal can be read.", up);
     if let Some(journal) = &now.journal {
-        let waiting = "Waiting runs, by what they wait for.";
+        let waiting = "Waiting runs, by what they are waiting for.";
         for (name, help, label, counts) in [
             ("milepost_runs", "Runs in the journal by status.", "status", &journal.runs),
             ("milepost_runs_waiting", waiting, "for", &journal.waiting),
@@ -140,7 +140,7 @@ fn of_process(text: &mut MetricsText) {
     CALL_SECONDS.write(text, "milepost_call_duration_seconds", help);
     let help = "Requests to this server.";
     HTTP.write(text, "milepost_http_requests_total", ["route", "status"], help);
-    let help = "Requests of MCP clients.";
+    let help = "Requests from MCP clients.";
     MCP.write(text, "milepost_mcp_requests_total", ["method", "outcome"], help);
     let help = "Transactions committed to the journal.";
     one(text, "milepost_journal_commits_total", "counter", help, COMMITS.get());

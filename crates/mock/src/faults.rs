@@ -16,7 +16,7 @@ const DROP: &str = "x-milepost-mock-drop";
 /// Faults that apply to all requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MockFaults {
-    /// The delay of every response, in milliseconds.
+    /// The delay before every response, in milliseconds.
     pub latency_ms: u64,
     /// The share of requests that fail with 503, from 0 to 1. The seed determines which ones.
     pub error_rate: f64,

@@ -30,7 +30,7 @@ pub(crate) struct Recipe<'r> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Examples {
     All,
-    /// Examples that could not give two resources the same id.
+    /// Only examples that cannot give two resources the same id.
     NoIds,
     /// No examples, because values must differ.
     None,
@@ -326,7 +326,7 @@ impl<'s> Generator<'_, 's> {
         Some(text::text(&self.plainest(&[]), "", 1, &mut random))
     }
 
-    /// Adds properties that invalidate the other branches, which must not match as well.
+    /// Adds properties that invalidate the other branches, which must not also match.
     fn set_apart(&self, constraints: &Constraints<'s>, object: &mut Map<String, Value>) {
         if !constraints.closed.is_empty() {
             return;

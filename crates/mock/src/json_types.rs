@@ -28,7 +28,7 @@ impl JsonTypes {
         [T::OBJECT, T::ARRAY, T::STRING, T::NUMBER, T::INTEGER, T::BOOLEAN, T::NULL]
     };
 
-    /// Reads the keyword `type`; an unknown value allows all types.
+    /// Reads the `type` keyword; an unknown value allows all types.
     pub(crate) fn of_keyword(keyword: &Value) -> JsonTypes {
         let one = |name: &Value| match name.as_str() {
             Some("null") => JsonTypes::NULL.0,

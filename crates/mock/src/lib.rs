@@ -328,7 +328,7 @@ fn other_methods(method: Method, mut methods: BTreeSet<Method>) -> MockResponse 
     let mut answer = if method == Method::Options {
         MockResponse::empty(204)
     } else {
-        let more = json!({"detail": format!("this path takes {allow}")});
+        let more = json!({"detail": format!("this path accepts {allow}")});
         MockResponse::problem(405, "the method is not allowed", more)
     };
     answer.set_header("allow", allow);

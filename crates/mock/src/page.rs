@@ -27,7 +27,7 @@ pub(crate) struct Page {
     last_id: String,
 }
 
-/// The query parameter of a command that has one of the given names.
+/// A command's query parameter with one of the given names.
 fn parameter(command: &ApiCommand, names: WordList) -> Option<&str> {
     let mut own = command.parameters.iter();
     let is = |name: &str| names.contains(&bare_word(name));
@@ -35,7 +35,7 @@ fn parameter(command: &ApiCommand, names: WordList) -> Option<&str> {
 }
 
 impl Page {
-    /// The page of a list of ids that a request asks for.
+    /// The page that a request asks for, from a list of ids.
     pub(crate) fn requested(call: &Call<'_>, ids: &[&str]) -> Page {
         let given = |names: WordList| {
             let name = parameter(&call.command, names)?;

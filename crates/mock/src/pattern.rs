@@ -1,5 +1,5 @@
 //! Generates strings that match a pattern by walking through the parsed pattern. This cannot handle
-//! lookaround and back references, so strings are generated until one matches.
+//! lookaround or backreferences, so strings are generated until one matches.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -91,7 +91,7 @@ fn without_looks(pattern: &str) -> String {
     out
 }
 
-/// The end of the group at the start of the text.
+/// The end of the group at the start of `text`.
 fn group_end(text: &str) -> usize {
     let (mut depth, mut in_class, mut escaped) = (0_usize, false, false);
     for (at, character) in text.char_indices() {
@@ -113,7 +113,8 @@ fn group_end(text: &str) -> usize {
     text.len()
 }
 
-/// Writes a string for a part; open-ended repetitions exceed their minimum by up to `reach`.
+/// Appends a string that matches a part of the pattern; open-ended repetitions exceed their minimum
+/// by up to `reach`.
 fn write(part: &Hir, reach: usize, random: &mut Random, out: &mut String) {
     if out.len() > limits::TEXT_CHARS {
         return;
@@ -170,7 +171,7 @@ mod tests {
             assert!(fits.expect("matches"), "`{text}` does not match `{pattern}`");
             assert!(
                 (min..=max).contains(&text.chars().count()),
-                "`{text}` has not {min} to {max} characters"
+                "`{text}` does not have {min} to {max} characters"
             );
         }
     }

@@ -24,8 +24,8 @@ impl Resource {
         Some(Resource { id, value, id_at })
     }
 
-    /// Merges fields into the value. The id changes only if `own_id` points to the same location;
-    /// returns whether it does.
+    /// Merges fields into the value. The id changes only if `own_id` points to where this resource
+    /// has its id; returns whether it does.
     pub(crate) fn merge(&mut self, fields: &Value, own_id: Option<String>) -> bool {
         let own = own_id.filter(|at| *at == self.id_at);
         let id = own.as_ref().map_or(&self.value, |_| fields).pointer(&self.id_at).cloned();

@@ -55,7 +55,7 @@ impl Document {
         Document::of(source, Some(Spelling::Guide), world)
     }
 
-    /// The result for a document that exceeds the size limit, without reading it.
+    /// The result for a document that exceeds the size limit and is therefore not read.
     pub fn too_large(bytes: Option<usize>) -> Document {
         Document::invalid(milepost_syntax::source::too_large(bytes), None)
     }
@@ -216,7 +216,7 @@ pub fn hex(bytes: &[u8]) -> String {
 
 const CRITERIA: &str = "validationCriteria";
 
-/// Whether a workflow can be used although its document has errors.
+/// Whether a workflow can be used despite any errors in its document.
 fn is_usable(violations: &[Violation], spelling: Option<Spelling>, root: &SyntaxNode) -> bool {
     let mut errors = violations.iter().filter(|one| one.severity == Severity::Error).peekable();
     if errors.peek().is_none() {

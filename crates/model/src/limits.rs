@@ -8,11 +8,11 @@ pub const FINDINGS: usize = 1_000;
 pub const FINDINGS_IN_TEXT: usize = 50;
 /// Maximum number of characters in a message; a longer one is shortened in the middle.
 pub const MESSAGE_CHARS: usize = 400;
-/// Maximum number of cycles of steps that are reported.
+/// Maximum number of dependency cycles reported.
 pub const RINGS: usize = 20;
 /// Maximum number of steps in one workflow, including loop bodies.
 pub const STEPS: usize = 1_000;
-/// Maximum number of inputs of one workflow.
+/// Maximum number of inputs in one workflow.
 pub const INPUTS: usize = 200;
 /// Maximum number of problems reported for the value of one input.
 pub const OBJECTIONS: usize = 20;
@@ -47,7 +47,7 @@ pub const MISSING: usize = 100;
 pub const UNANCHORED_BYTES: usize = 16 * 1024;
 /// Maximum number of nodes in a JSON Schema after its references are expanded.
 pub const SCHEMA_UNFOLDED: usize = 20_000;
-/// Maximum size in bytes of an output that is searched again ignoring case.
+/// Maximum size in bytes of an output that is searched a second time, ignoring case.
 pub const OTHER_LETTERS_BYTES: usize = 64 * 1024;
 /// Maximum number of oversized patterns that are compiled for one document; detecting that a
 /// pattern is too large is slow.
@@ -68,15 +68,14 @@ pub const GUIDE_PROMPT_CHARS: usize = 8_192;
 pub const EXPRESSIONS: usize = 20_000;
 /// Maximum number of candidates that a "did you mean" considers.
 pub const SUGGESTION_CANDIDATES: usize = 2_000;
-/// Minimum number of characters of a secret that is masked in text.
+/// Minimum length of a secret to be masked in text, in characters.
 pub const MASKED_CHARS_MIN: usize = 4;
-/// Minimum number of bytes of a secret that is masked in base64; the encoding of a shorter one
-/// would match by chance.
+/// Minimum length of a secret to be masked in base64, in bytes; the encoding of a shorter one would
+/// match by chance.
 pub const MASKED_BASE64_BYTES_MIN: usize = 6;
 /// Maximum duration in a document, in milliseconds: a leap year.
 pub const PERIOD_MS: u64 = 366 * 86_400_000;
-/// The number of attempts of a repeatable call, including the first, unless the author sets a
-/// different number.
+/// The default number of attempts for a repeatable call, including the first.
 pub const RETRY_ATTEMPTS: u32 = 3;
 /// Maximum number of characters of a value quoted in a message; the rest is cut off.
 pub(crate) const EXCERPT_CHARS: usize = 120;
@@ -85,7 +84,7 @@ pub(crate) const WALK_KEY_CAPACITY_BYTES: usize = 128;
 
 // Conservative estimates of the size of a compiled regular expression.
 
-/// The number of bytes of one state, including its transitions.
+/// The number of bytes per state, including its transitions.
 pub(crate) const PATTERN_STATE_BYTES: usize = 64;
 /// The number of states of a case-insensitive letter, which has up to three other forms.
 pub(crate) const PATTERN_CASE_STATES: usize = 8;
@@ -97,20 +96,19 @@ pub(crate) const PATTERN_RANGE_STATES: usize = 27;
 /// Maximum depth to which loops are drawn as nested; deeper ones are drawn inside the last that
 /// fits.
 pub(crate) const GRAPH_NESTING: usize = 16;
-/// Maximum number of boxes and placeholders of one level; beyond it, long links are drawn straight.
+/// Maximum number of boxes and dummies on one level; beyond it, long links are drawn straight.
 pub(crate) const GRAPH_CELLS: usize = 4_000;
-/// Minimum number of boxes in a row for the trunk that leads to them to be drawn as a bus, which is
-/// one horizontal line.
+/// A trunk with at least this many branches in one row is drawn as a bus: a single horizontal line.
 pub(crate) const GRAPH_BUS_BRANCHES_MIN: usize = 3;
-/// The number of passes that reduce the crossings of links.
+/// The number of passes made to reduce link crossings.
 pub(crate) const GRAPH_CROSSING_ROUNDS: usize = 6;
-/// The number of passes that move boxes towards their neighbours.
+/// The number of passes made to move boxes towards their neighbours.
 pub(crate) const GRAPH_POSITION_ROUNDS: usize = 6;
 /// Maximum width of a row in drawing units; boxes that do not fit move to the next row.
 pub(crate) const GRAPH_ROW_WIDTH: f64 = 1240.0;
 /// Maximum width of a link's label in drawing units.
 pub(crate) const GRAPH_LABEL_WIDTH: f64 = 150.0;
-/// Divisor for the share of a text drawing's width that lanes may take: 4 means a quarter.
+/// Divisor for the share of a text drawing's width that lanes may occupy: 4 means a quarter.
 pub(crate) const GRAPH_LANES_SHARE: usize = 4;
-/// Maximum length of a list of step names that is shown without its count.
+/// Lists of at most this many step names are shown without a count.
 pub(crate) const GRAPH_UNCOUNTED_NAMES: usize = 3;

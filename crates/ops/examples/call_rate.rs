@@ -3,9 +3,9 @@
 //! milepost-ops --example call_rate`.
 //!
 //! Eight callers use at most eight connections at a time. A few more are opened over time, because
-//! the pool opens one when a caller needs a connection before the previous one is back in the pool.
-//! Prints one JSON object: calls per second in the best round, the number of calls, and the number
-//! of connections used.
+//! the pool opens a new one if a caller needs a connection before the previous one has been
+//! returned. Prints one JSON object: calls per second in the best round, the number of calls, and
+//! the number of connections used.
 
 use milepost_model::wording::Neutral;
 use std::error::Error;
@@ -28,7 +28,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 const CONNECTIONS: usize = 8;
-/// The best round counts, because other work on the machine can only add time.
+/// Only the best round counts, because other work on the machine can only add time.
 const ROUNDS: usize = 5;
 const CALLS: usize = 20_000;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
@@ -118,7 +118,7 @@ async fn import(
     Ok(())
 }
 
-/// Runs eight callers, each of which waits for its answer before it calls again.
+/// Runs eight callers, each of which waits for an answer before making its next call.
 async fn round(operations: &Arc<Operations>) -> Result<u128, Box<dyn Error>> {
     let began = Instant::now();
     let callers: Vec<_> = (0..CONNECTIONS)
@@ -169,7 +169,7 @@ fn serve(served: Arc<AtomicUsize>) -> Result<SocketAddr, Box<dyn Error>> {
 async fn answer(mut stream: TcpStream) {
     let mut buffer = [0; 4096];
     stream.set_nodelay(true).expect("the option can be set");
-    // On loopback, a request without a body fits into one read.
+    // On loopback, a request without a body arrives in a single read.
     while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
         if stream.write_all(ANSWER).await.is_err() {
             return;

@@ -1,13 +1,14 @@
 //! Measures how fast a journal handles many runs: `cargo run --release -p milepost-ops --example
 //! run_rate -- rate|fill <folder>`.
 //!
-//! `rate` runs a thousand workflows of ten requests concurrently against a server on loopback. The
-//! reference is the group commit limit of this disk: how fast the journal acknowledges the same
+//! `rate` concurrently runs a thousand workflows of ten requests each against a server on loopback.
+//! The reference is the group commit limit of this disk: how fast the journal acknowledges the same
 //! events when nothing is decided or sent, with one event per write and one write in flight per
-//! run. Two more figures are reported: the writes exactly as the runs make them, with several
-//! events each, and those writes with the same requests in between, sent by the same client. `fill`
-//! creates a hundred thousand finished runs for the user whose home is the folder, and times pages
-//! of their list. Both print one JSON object.
+//! run. Two more figures are reported: one for the writes exactly as the runs issue them, with
+//! several events each, and one for those writes interleaved with the same requests, sent by the
+//! same client. `fill` creates a hundred thousand finished runs for the user whose home directory
+//! is the folder, and measures how long it takes to list a page of them. Both print one JSON
+//! object.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -42,8 +43,8 @@ use tokio::sync::oneshot;
 
 const RUNS: usize = 1_000;
 const STEPS: usize = 10;
-/// Of the runs and of the reference, only the best round counts, because other work on the machine
-/// can only add time.
+/// Only the best round counts, both for the runs and for the reference, because other work on the
+/// machine can only add time.
 const ROUNDS: usize = 3;
 const FINISHED: usize = 100_000;
 const PAGES: usize = 50;
@@ -62,7 +63,7 @@ fn main() -> Outcome<()> {
     let told = match what.as_deref() {
         Some("rate") => rate(Path::new(&folder))?,
         Some("fill") => fill(Path::new(&folder))?,
-        _ => return Err("say `rate` or `fill`, and a folder".into()),
+        _ => return Err("give `rate` or `fill`, and a folder".into()),
     };
     writeln!(std::io::stdout(), "{told}")?;
     Ok(())
@@ -209,7 +210,8 @@ struct Load {
 }
 
 impl Load {
-    /// Extracts the writes of a finished run. A write ends where a request starts, or with the run.
+    /// Extracts the writes of a finished run. A write ends when a request starts or when the run
+    /// ends.
     fn of(directory: &Path) -> Outcome<Load> {
         let runs = Runs::open(directory, OpenOptions::default())?;
         // The directory may contain runs of other lengths.
@@ -236,15 +238,15 @@ impl Load {
         self.create.len() + self.appends.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// The same events with one write each.
+    /// The same events, one per write.
     fn one_by_one(&self) -> Load {
         let (text, create) = (self.text.clone(), self.create.clone());
         let events = self.appends.iter().flatten();
         Load { text, create, appends: events.map(|event| vec![event.clone()]).collect() }
     }
 
-    /// Makes the writes for all runs, either with the journal alone or with requests in between,
-    /// sent by the same client as in real runs.
+    /// Issues the writes of all runs, either to the journal alone or interleaved with requests,
+    /// which are sent by the same client as in real runs.
     async fn write(self: Arc<Load>, directory: &Path, calls: Option<Calls>) -> Outcome<Duration> {
         let runs = Runs::open(directory, OpenOptions::default())?;
         let holder = HolderId::from_bytes([7; 8]);
@@ -349,7 +351,7 @@ fn standing(status: RunStatus) -> RunSummary {
     RunSummary { status, waiting: None, wake_ms, ended_ms, updated_ms: 2 }
 }
 
-/// Creates finished runs, and times pages in the middle of their list.
+/// Creates finished runs, and measures the median time to list a page of them.
 fn fill(home: &Path) -> Outcome<Value> {
     let directory = locations(home).data;
     let load = Load::of(&directory)?;
@@ -404,7 +406,7 @@ fn serve() -> Outcome<SocketAddr> {
 async fn answer(mut stream: TcpStream) {
     let mut buffer = [0; 4096];
     stream.set_nodelay(true).expect("the option can be set");
-    // On loopback, a request without a body fits into one read.
+    // On loopback, a request without a body arrives in a single read.
     while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
         if stream.write_all(ANSWER).await.is_err() {
             return;

@@ -25,7 +25,7 @@ use crate::catalog_client::CatalogClient;
 use crate::catalog_pin::{CatalogPin, pinned_document};
 use crate::prelude::*;
 
-/// The layout version of derived data. Data with another version counts as unreadable and is
+/// The layout version of derived data. Data with any other version is treated as unreadable and
 /// rebuilt.
 const DERIVED_VERSION: u32 = 2;
 
@@ -41,7 +41,7 @@ pub(crate) struct CatalogCache {
     loaded: Arc<Mutex<HashMap<CatalogId, Arc<LoadedCatalog>>>>,
     /// The versions that new runs are pinned to, by catalog.
     pub(crate) newest: Arc<Mutex<PinsById>>,
-    /// The versions that a run is pinned to; commands of these catalogs are looked up nowhere else.
+    /// The versions that a run is pinned to; commands of these catalogs are looked up only there.
     pins: PinsById,
 }
 
@@ -219,7 +219,7 @@ impl CatalogCache {
         Ok(enabled.filter_map(|record| self.load(record).ok()).collect())
     }
 
-    /// Loads a catalog as it is on disk now.
+    /// Loads the current state of a catalog from disk.
     pub(crate) fn load(&self, record: &Arc<CatalogRecord>) -> Result<Arc<LoadedCatalog>> {
         let mut loaded = locked(&self.loaded);
         if let Some(there) =
@@ -316,7 +316,7 @@ impl CatalogCache {
         {
             let found = self.catalogs.get(&id).or_problem()?;
             let Some(record) = found else { return Err(self.no_group(group)) };
-            // This also stops runs that are pinned to another version.
+            // This also applies to runs that are pinned to another version.
             if !record.enabled {
                 return Err(problems::catalog_disabled(&record.id));
             }
@@ -360,7 +360,7 @@ impl CatalogCache {
     }
 }
 
-/// The problem for a name that does not identify one command.
+/// The problem for a name that does not identify exactly one command.
 fn nowhere(text: &str, enabled: &[Arc<LoadedCatalog>]) -> Problem {
     let has = |loaded: &&Arc<LoadedCatalog>| {
         loaded.table.rows.iter().any(|row| row.operation_id.as_deref() == Some(text))
@@ -414,7 +414,7 @@ impl LoadedCatalog {
         })
     }
 
-    /// The catalog with the row of a command, which must exist.
+    /// The catalog and the row of a command; fails if there is no such command.
     fn row(self: Arc<LoadedCatalog>, name: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let row = self.find(name).ok_or_else(|| self.no_command(name))?;
         Ok((self, row))
@@ -473,8 +473,8 @@ impl LoadedCatalog {
         }
     }
 
-    /// Reads only the part of the document that an operation needs. `None` unless it is the
-    /// imported document, untouched since it was last read in full.
+    /// Reads only the part of the document that an operation needs. `None` unless the document is
+    /// the imported one and has not been modified since it was last read in full.
     fn excerpt(&self, operation: Option<&str>) -> Option<Api> {
         let DocumentIndex { places, mark } = self.cuts.as_deref()?;
         let mut parts = self.catalogs.parts(&self.record, (*mark)?)?;

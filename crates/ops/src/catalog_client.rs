@@ -1,4 +1,5 @@
-//! Sends the commands of a catalog: its client, its credentials, and previews of its requests.
+//! The client of a catalog, which sends its commands with its credentials and previews its
+//! requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -164,7 +165,7 @@ fn of_record(credential: &milepost_store::catalogs::CatalogCredential) -> Option
     Some(Credential::Key { secret })
 }
 
-/// Converts a request for the client; its files must have been read before.
+/// Converts a request for the client; its files must already have been read.
 pub(crate) fn outgoing(request: &Request) -> Outgoing {
     let headers = request.all_headers();
     Outgoing {
@@ -180,7 +181,7 @@ fn bytes(payload: &Payload) -> Bytes {
     for piece in payload.pieces() {
         match piece {
             Piece::Bytes(part) => bytes.extend_from_slice(&part),
-            // Files have been read by now; any file that is left is shown as its path.
+            // Files have been read by now; any that remain are shown as their paths.
             Piece::File(path) => bytes.extend_from_slice(format!("<the file {path}>").as_bytes()),
         }
     }

@@ -119,7 +119,7 @@ impl Commands for CatalogCommands {
         let words = names.iter().map(String::as_str);
         match suggest::nearest(&format!("workflow {id}"), words) {
             Some(_) => Lookup::NoCommand(names),
-            // It may be saved later, or elsewhere.
+            // The workflow may be saved later, or elsewhere.
             None => Lookup::Unchecked,
         }
     }

@@ -54,8 +54,8 @@ impl CatalogPin {
 }
 
 impl CatalogCache {
-    /// The current version of a catalog, whose document is then kept for runs. The previous result
-    /// is reused as long as the files are untouched.
+    /// The current version of a catalog. Its document is kept for runs from now on. The previous
+    /// result is reused as long as the files are untouched.
     pub(crate) fn newest_pin(&self, record: &Arc<CatalogRecord>) -> Result<Arc<CatalogPin>> {
         let known = locked(&self.newest).get(&record.id).cloned();
         let known = known.filter(|pin| Arc::ptr_eq(&pin.record, record));
@@ -81,7 +81,7 @@ impl CatalogCache {
         record: &Arc<CatalogRecord>,
     ) -> Result<(Digest, Option<DocumentMark>)> {
         let (catalogs, kept) = (&self.catalogs, &self.documents);
-        // A document that has been read in full before need not be read again for its hash.
+        // A document that has already been read in full need not be read again to compute its hash.
         let mark = self.load(record)?.mark();
         let mark = mark.filter(|mark| catalogs.is_untouched(record, *mark));
         if mark.is_some() && kept.renew(record.source_sha256) {

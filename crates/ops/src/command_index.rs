@@ -16,7 +16,7 @@ pub(crate) struct CommandIndex {
     index: SearchIndex,
 }
 
-/// What can be found, by position in the index: a command, with its catalog and row, or a workflow.
+/// An entry of the index: a command, given by its catalog and row, or a workflow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum IndexEntry {
     Command(usize, usize),

@@ -1,4 +1,5 @@
-//! Recently compiled workflows, so that a source is not parsed and checked again for every run.
+//! Caches recently compiled workflows, so that a source is not parsed and checked again for every
+//! run.
 //!
 //! An entry is valid only as long as everything that the source was checked against is unchanged. A
 //! source that was checked against anything other than catalog commands is not cached.

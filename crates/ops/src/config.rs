@@ -1,5 +1,5 @@
-//! The configuration key by key, and where everything is stored. Available to people, but not to
-//! models.
+//! The configuration, key by key, and the locations where everything is stored. Available to
+//! people, but not to models.
 
 use milepost_store::person::Person;
 use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};

@@ -3,7 +3,7 @@
 //!
 //! The interfaces (*doors*: MCP and the command line) have no logic of their own. They turn their
 //! input into a request, call [`Operations::call`], and show the result or the [`Problem`]. Errors
-//! of lower crates become problems only here.
+//! from lower crates become problems only here.
 
 #![allow(
     clippy::unused_async,

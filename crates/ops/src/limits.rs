@@ -27,8 +27,8 @@ pub(crate) const COMMANDS_PAGE: usize = 20;
 pub(crate) const COMMANDS_PAGE_MAX: usize = 200;
 /// Maximum number of search matches for which details are included by default.
 pub(crate) const COMMANDS_DETAILED: usize = 5;
-/// Maximum size of the details that a search returns without being asked, in bytes. If there are
-/// more, all are omitted.
+/// Maximum size of the details that a search returns unrequested, in bytes. If they are larger, all
+/// are omitted.
 pub(crate) const COMMANDS_DETAIL_BYTES: usize = 24 * 1024;
 /// Maximum timeout of one call, in seconds.
 pub(crate) const CALL_TIMEOUT_MAX_S: u64 = 600;
@@ -69,8 +69,8 @@ pub(crate) const WORLD_WORKFLOWS: usize = 1_000;
 
 /// Maximum number of workflows on one page of a list.
 pub(crate) const WORKFLOWS_PAGE: usize = 1_000;
-/// Maximum number of rounds of fixing a document. Fixing an error, especially a syntax error, may
-/// uncover others.
+/// Maximum number of passes over a document to apply fixes. Fixing an error, especially a syntax
+/// error, may uncover others.
 pub(crate) const MEND_ROUNDS: usize = 32;
 /// Number of context lines before and after a change in a diff.
 pub(crate) const DIFF_CONTEXT_LINES: usize = 3;
@@ -109,8 +109,8 @@ pub(crate) const DOCTOR_RUNS: usize = 20;
 pub(crate) const CLOCK_SKEW_MS: u64 = 60_000;
 /// Maximum number of invalid files that are listed; the rest are only counted.
 pub(crate) const DOCTOR_FILES: usize = 50;
-/// Maximum depth to which a client's configuration is searched for servers. Claude Code stores
-/// those of a project below a key and a path.
+/// Maximum depth to which a client's configuration is searched for servers. Claude Code nests a
+/// project's servers under a key and a path.
 pub(crate) const CLIENT_CONFIG_DEPTH: usize = 3;
 /// Free disk space below which a large import or many runs may fail, in bytes.
 pub(crate) const DISK_LOW_BYTES: u64 = 512 << 20;
@@ -123,13 +123,13 @@ pub(crate) const ORPHANS_EVERY: Duration = Duration::from_secs(2);
 /// Maximum number of ids suggested when a prefix matches several catalogs.
 pub(crate) const CATALOGS_OFFERED: usize = 5;
 /// Minimum length of a secret that is searched for inside other values, in bytes. Shorter ones
-/// occur by chance.
+/// would match by chance.
 pub(crate) const SECRET_SOUGHT_BYTES_MIN: usize = 4;
 /// Milliseconds in a day.
 pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long a canceled run may take to abort work in flight before its current state is returned.
 pub(crate) const CANCEL_WAIT: Duration = Duration::from_secs(5);
-/// Maximum time in milliseconds to gather further events once there is one.
+/// Maximum time spent gathering further events after the first one, in milliseconds.
 pub(crate) const EVENTS_GATHER_MAX_MS: u64 = 1_000;
 /// Default number of runs on one page.
 pub(crate) const RUNS_PAGE: usize = 50;
@@ -138,15 +138,15 @@ pub(crate) const RUNS_PAGE_MAX: usize = 1_000;
 /// Maximum time that a caller may wait for a run, in seconds: less than the timeout of most
 /// clients.
 pub(crate) const RUN_WAIT_MAX_S: u64 = 25;
-/// How long a call waits for its consequences, which are then included in its response. This saves
-/// the caller a call.
+/// How long a call waits for its immediate consequences, so that its response can include them.
+/// This saves the caller another call.
 pub(crate) const CONSEQUENCES_WAIT: Duration = Duration::from_millis(500);
 /// How long a run may take to accept a message.
 pub(crate) const TAKEN_IN_WAIT: Duration = Duration::from_secs(10);
 /// Maximum number of open runs that an overview examines, newest first.
 pub(crate) const OVERVIEW_RUNS: usize = 50;
-/// Maximum number of earlier runs that are checked for a lost PIN. One would suffice if all runs
-/// were readable, because no run can start without the PIN if the latest one has it.
+/// Maximum number of earlier runs that are checked to detect a lost PIN. One would suffice if all
+/// runs were readable, because no run can start without the PIN if the latest one requires it.
 pub(crate) const SIGNED_RUNS: usize = 4;
 /// Maximum number of runs that a process remembers as requiring no signature.
 pub(crate) const UNSIGNED_RUNS: usize = 1_024;

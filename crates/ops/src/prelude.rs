@@ -21,10 +21,10 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A value as people read it: a string without its quotes.
+/// A value for display: a string is shown without its quotes.
 pub(crate) fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The result of an operation. Every error is a problem.
+/// The result of an operation. Every error is a [`Problem`].
 pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! Converts errors of lower crates into problems.
+//! Converts errors from lower crates into problems.
 
 use milepost_catalog::command::ApiCommand;
 use milepost_catalog::request::Misuse;
@@ -24,7 +24,7 @@ use crate::config;
 use crate::prelude::*;
 use crate::run::{errors as run_errors, person};
 
-/// Converts an error of a lower crate into the problem that the caller sees.
+/// Converts an error from a lower crate into the problem that the caller sees.
 pub(crate) trait ToProblem {
     fn to_problem(&self) -> Problem;
 }
@@ -97,7 +97,7 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
     suggesting(Problem::new(Code::WorkflowNotFound, message, hint).context("workflow_id", id), near)
 }
 
-/// The problem when the only file with an id is invalid.
+/// The problem when the only file with the requested id is invalid.
 pub fn of_invalid(id: &str, invalid: &InvalidFile) -> Problem {
     let (path, reason) = (invalid.path.display(), invalid.reason.clone());
     let mut problem = match invalid.cause {
@@ -174,7 +174,7 @@ pub(crate) fn of_config(error: &ConfigError) -> Problem {
 pub(crate) fn of_source(error: &SourceError) -> Problem {
     match error {
         SourceError::File(FileError::TooLarge { path, .. }) => {
-            let hint = "documents are at most 32 MiB: split it, or leave out what is not needed";
+            let hint = "a document may have at most 32 MiB: split it or omit what is not needed";
             Problem::new(Code::SourceUnreadable, error.to_string(), hint)
                 .context("path", path.display().to_string())
         }
@@ -320,12 +320,12 @@ pub(crate) fn of_misuse(command: &ApiCommand, faults: &[Misuse]) -> Problem {
     problem
 }
 
-/// The suffix of a message that describes the first of several faults.
+/// The suffix for a message that describes only the first of several faults.
 pub(crate) fn and_more(count: usize) -> String {
     if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() }
 }
 
-/// Converts an error of a call that got no response.
+/// Converts an error from a call that got no response.
 pub(crate) fn of_call(error: &CallError) -> Problem {
     match error {
         CallError::Auth(error) => of_auth(error),
@@ -373,7 +373,7 @@ fn how_to_authenticate(error: &AuthError) -> Hint {
     }
 }
 
-/// Converts an error of a request that got no response.
+/// Converts an error from a request that got no response.
 pub(crate) fn of_send(error: &SendError) -> Problem {
     let (code, hint) = match &error.fault {
         SendFault::Refused(refusal) if refusal.rule() == "scheme" => {

@@ -144,7 +144,7 @@ impl Reader {
         opened.map(|opened| opened.bytes).or_problem()
     }
 
-    /// The index of everything that can be found now.
+    /// The current index of everything that can be found.
     pub(crate) fn finder(&self) -> Result<Arc<CommandIndex>> {
         let loaded = self.shelf.enabled()?;
         let listing = self.listing()?;

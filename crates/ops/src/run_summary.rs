@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// What a run can wait for.
 const WHOM: [&str; 5] = ["person", "agent", "time", "paused", "other"];
 
-/// The current numbers; all zero if there have never been runs.
+/// The current numbers; all zero if no run has ever been started.
 pub(crate) async fn of(runs: &dyn RunReader) -> Result<JournalMetrics> {
     let tally = runs.tally().await.or_problem()?;
     Ok(journal(&tally))

@@ -44,7 +44,7 @@ pub(crate) struct SourceDocument {
     pub(crate) url: Option<Url>,
 }
 
-/// Why there is no document. Not every reason is the caller's fault.
+/// Why a document could not be used. Not every failure is the caller's fault.
 #[derive(Debug)]
 pub(crate) enum SourceFailure {
     /// It cannot be read.

@@ -98,7 +98,7 @@ pub enum AuthError {
         takes: &'static [&'static str],
     },
     /// The credentials are of a kind that the scheme does not accept.
-    #[error("the scheme `{scheme}` takes {wants}")]
+    #[error("the scheme `{scheme}` expects {wants}")]
     WrongKind { catalog: CatalogId, scheme: String, wants: &'static str },
     #[error(transparent)]
     Secret(#[from] SecretSourceError),

@@ -18,7 +18,7 @@ pub const BODY_PART_BYTES: usize = 64 * 1024;
 /// Total time limit of a request, including redirects and the body, unless the request overrides
 /// it.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum number of concurrent requests of one client; further ones wait.
+/// Maximum number of concurrent requests of one client; additional ones wait.
 pub const IN_FLIGHT: usize = 64;
 /// Maximum number of idle connections kept per host.
 pub const IDLE_CONNECTIONS: usize = IN_FLIGHT;

@@ -1,4 +1,4 @@
-//! Retries of requests for which a caller is waiting. Requests of a run follow the engine's rules,
+//! Retries of requests that a caller is waiting for. Requests of a run follow the engine's rules,
 //! which allow longer delays. Delays use the runtime's timer, so that tests can pause it.
 
 use std::hash::{BuildHasher, RandomState};
@@ -33,8 +33,8 @@ impl CallRetry {
         CallRetry::of(false)
     }
 
-    /// The delay before the next attempt after `tried` attempts; `None` if there is to be no
-    /// further attempt.
+    /// The delay before the next attempt after `tried` attempts; `None` if there are no more
+    /// attempts.
     ///
     /// If a server asks for a longer delay than [`limits::RETRY_AFTER_MAX`], the request is not
     /// retried, because an earlier attempt would be rejected as well.
@@ -80,7 +80,7 @@ impl<'a> HttpAttempts<'a> {
         HttpAttempts { retry, chance, number: 1 }
     }
 
-    /// Waits until the next attempt is due; returns false if there is to be none.
+    /// Waits until the next attempt is due; returns false if there are no more.
     pub(crate) async fn again(&mut self, last: &HttpAttemptResult) -> bool {
         let Some(pause) = self.retry.next(self.number, last, (self.chance)()) else { return false };
         tokio::time::sleep(pause).await;

@@ -50,7 +50,7 @@ impl ChoiceCache {
     /// Stores choices, replacing any that are cached under the same key.
     ///
     /// # Errors
-    /// If the choices are too large, or the system refuses.
+    /// If the choices are too large, or the file cannot be written.
     pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), FileError> {
         let path = self.path.join(file_name(key));
         file::check_size(&path, bytes.len(), limits::CHOICES_BYTES)?;

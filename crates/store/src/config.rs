@@ -184,8 +184,7 @@ impl Config {
     }
 }
 
-/// A valid name of an environment variable. Milepost's own credentials are not available to
-/// workflows.
+/// A valid environment variable name. Milepost's own credentials are not available to workflows.
 fn variable(text: &str) -> Option<String> {
     let plain = !text.is_empty() && !text.contains(['=', '\0', ' ']);
     (plain && !text.starts_with("MILEPOST_SECRET")).then(|| text.to_owned())

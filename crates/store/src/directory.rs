@@ -21,7 +21,7 @@ pub struct Directory {
     dir: Dir,
 }
 
-/// The documents and subfolders of a folder, without hidden entries and other kinds of files.
+/// The documents and subfolders of a folder, excluding hidden entries and other kinds of files.
 #[derive(Debug, Default)]
 pub(crate) struct FolderNames {
     pub(crate) documents: Vec<OsString>,
@@ -114,8 +114,8 @@ impl Directory {
         Ok(names.filter(|name| wanted(name)).collect())
     }
 
-    /// The metadata of a file or folder; links are followed. Most entries are not links, and those
-    /// take one system call instead of three.
+    /// The metadata of a file or folder; links are followed. Most entries are not links and need
+    /// only one system call instead of three.
     fn metadata(&self, relative: &Path) -> io::Result<Metadata> {
         let metadata = self.dir.symlink_metadata(relative)?;
         if metadata.is_symlink() { self.dir.metadata(relative) } else { Ok(metadata) }

@@ -31,8 +31,8 @@ impl KeptDocuments {
         self.file(hash).is_file()
     }
 
-    /// Whether a document is stored, for a run that is about to start. Also resets the document's
-    /// age, so that [`Self::retain`] does not remove it.
+    /// Like [`Self::has`], but for a run that is about to start: also resets the document's age, so
+    /// that [`Self::retain`] does not remove it.
     pub fn renew(&self, hash: Digest) -> bool {
         let file = fs::File::options().write(true).open(self.file(hash));
         file.is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())

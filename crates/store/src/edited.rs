@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use crate::file::{self, FileError, FileMode, Replace, SyncMode, WriteOptions, read_document};
 
-/// Why a file was not changed. Each variant calls for a different reaction.
+/// Why a file was not changed. Each variant calls for a different response.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file is read-only. Renaming another file over it would ignore that.
+    /// The file is read-only. Renaming another file over it would bypass that protection.
     #[error("`{}` is read-only", path.display())]
     ReadOnly { path: PathBuf },
     /// The file belongs to another user, and replacing it would change its owner.
@@ -37,8 +37,8 @@ pub struct EditedFile {
 }
 
 impl EditedFile {
-    /// Reads a file. Links are followed, but not out of `within`: a folder that comes from someone
-    /// else must not decide which of the user's files is changed.
+    /// Reads a file. Links are followed, but not out of `within`: a folder that someone else
+    /// created must not determine which of the user's files is changed.
     pub fn open(path: &Path, within: Option<&Path>, limit: usize) -> Result<EditedFile, EditError> {
         let target = behind_links(path)?;
         if let Some(within) = within

@@ -12,7 +12,7 @@ pub use fault::file_faults;
 pub use fault::{FileFault, FileFaults, FilePoint};
 pub(crate) use fault::{at, write_all};
 
-/// Why a file could not be read or written. Each variant calls for a different reaction.
+/// Why a file could not be read or written. Each variant calls for a different response.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("there is no file `{}`", path.display())]

@@ -51,7 +51,7 @@ impl FileReading {
     }
 }
 
-/// Determines the id of a file, which is opened only if it differs from `known`.
+/// Determines the id of a file. The file is opened only if it may have changed since `known`.
 pub(crate) fn for_id(directory: &Directory, path: &Path, known: Option<FileTrace>) -> FileChange {
     if let Some(FileTrace { seen: Some(seen), .. }) = known
         && let Ok(now) = directory.stamp(path)
@@ -105,8 +105,8 @@ fn refused(directory: &Directory, path: &Path, error: &FileError) -> FileChange 
     if matches!(error, FileError::NotFound { .. }) && !directory.is_link(path) {
         return FileChange::Gone;
     }
-    // Without a stamp the file is retried on every check: the cause, such as a link or the
-    // permissions of a folder, may change without leaving a trace on the file.
+    // Without a stamp, the file is read again on every check, because the cause, such as a link or
+    // the permissions of a folder, may change without affecting the file itself.
     let trace = FileTrace::default();
     FileChange::Read(FileReading {
         trace,
@@ -115,7 +115,7 @@ fn refused(directory: &Directory, path: &Path, error: &FileError) -> FileChange 
     })
 }
 
-/// Uses a random key, so that nobody can construct two contents with the same hash.
+/// Uses a random key, so that nobody can construct two files with the same hash.
 fn hash(bytes: &[u8]) -> u64 {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     KEY.hash_one(bytes)

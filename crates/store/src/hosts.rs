@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use url::Host;
 
-/// A host in a private network, with one port or any port.
+/// A host on a private network, with one port or any port.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrivateHost {
     host: Host<String>,
@@ -29,7 +29,7 @@ impl PrivateHost {
             None => (text, None),
         };
         let host = Host::parse(host.strip_suffix('.').unwrap_or(host)).ok()?;
-        // URL parsing accepts more than valid host names, such as a `*` that would match nothing.
+        // URL parsing also accepts invalid host names, such as `*`, which would match nothing.
         let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let named = !matches!(&host, Host::Domain(name) if !name.bytes().all(letters));
         named.then_some(PrivateHost { host, port })

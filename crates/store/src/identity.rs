@@ -62,8 +62,8 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, st
     Text::deserialize(deserializer).map(|text| Some(text.0))
 }
 
-/// The id from a single pass over JSON, for the simple cases of the rule that `Document`
-/// implements.
+/// The id found in a single pass over JSON. Covers only the simple cases of the rule that
+/// `Document` implements.
 fn peek(bytes: &[u8]) -> Option<String> {
     let top: Top<'_> = serde_json::from_slice(bytes).ok()?;
     let guide = top.id.filter(|_| top.name.is_some());

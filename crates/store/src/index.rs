@@ -78,7 +78,7 @@ pub(crate) struct WorkflowIndex {
     /// The files with each id, in order of precedence.
     by_id: HashMap<String, Vec<FileId>>,
     next: u64,
-    /// Increases with every change that was detected.
+    /// Incremented whenever a change is detected.
     pub(crate) changes: u64,
 }
 
@@ -122,7 +122,7 @@ impl WorkflowIndex {
         }
     }
 
-    /// The files with an id, in order of precedence.
+    /// The files with the given id, in order of precedence.
     pub(crate) fn candidates(&self, id: &str) -> Vec<FileId> {
         self.by_id.get(id).cloned().unwrap_or_default()
     }
@@ -211,8 +211,8 @@ impl WorkflowIndex {
             gone.into_iter().for_each(|file| self.remove(file));
             return Ok(());
         };
-        // Problems of the source itself are not compared with the previous ones; they count as a
-        // change and are reported again.
+        // Problems with the source itself are not compared with the previous ones; they always
+        // count as a change and are reported again.
         if known.cut || !known.refused().is_empty() || source.directory.is_none() {
             self.changes += 1;
         }
@@ -288,8 +288,8 @@ impl WorkflowIndex {
                 self.remove(file);
                 None
             }
-            // The same failure as before: the file was read again only because nothing else shows
-            // whether it changed.
+            // The same failure as before: the file was read again only because there is no other
+            // way to tell whether it changed.
             FileChange::Read(reading) if record.verdict.is_refusal(reading.refused.as_ref()) => {
                 Some(file)
             }

@@ -206,7 +206,7 @@ fn lead(decor: &mut Decor, above: &str) {
     decor.set_prefix(prefix);
 }
 
-/// Splits a key into its table and its name there.
+/// Splits a key into its table, if any, and its name within the table.
 fn parts(key: &'static str) -> (Option<&'static str>, &'static str) {
     key.split_once('.').map_or((None, key), |(table, name)| (Some(table), name))
 }

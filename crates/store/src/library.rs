@@ -31,7 +31,7 @@ pub struct LibraryEntry {
 #[derive(Debug, Clone)]
 pub enum LibraryMatch {
     Workflow(Arc<LibraryEntry>),
-    /// There is only a file that is not a valid workflow.
+    /// No valid workflow has this id, only an invalid file.
     Invalid(Arc<InvalidFile>),
 }
 
@@ -46,7 +46,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// A library of these directories. Does not touch the disk.
+    /// A library of the workflows in these directories. Does not touch the disk.
     pub fn open(locations: Locations) -> Library {
         let state = Mutex::new(State::new(&locations));
         Library { locations, state }
@@ -135,7 +135,7 @@ impl State {
         Ok(listing)
     }
 
-    /// The first valid workflow with an id, or else the first invalid file.
+    /// The first valid workflow with the given id, or else the first invalid file.
     fn winner(&mut self, id: &str, world: World<'_>) -> Option<LibraryMatch> {
         for file in self.index.candidates(id) {
             let known = self.index.record(file).map(|record| &record.verdict);
@@ -197,7 +197,7 @@ struct Held {
 }
 
 impl DocumentCache {
-    /// The cached match for a file, which becomes the most recent.
+    /// Returns the cached match for a file and marks it as the most recently used.
     fn get(&mut self, file: FileId) -> Option<LibraryMatch> {
         let at = self.held.iter().rposition(|held| held.file == file)?;
         if let Some(held) = self.held.remove(at) {

@@ -132,8 +132,8 @@ pub const VIOLATIONS_LISTED: usize = 20;
 pub const LISTENERS: usize = 1_000;
 /// How long a process counts as alive without a heartbeat.
 pub const HOLDER_TTL: Duration = Duration::from_secs(6);
-/// How many times [`HOLDER_TTL`] to wait for a process that still holds its lock: it is alive, and
-/// possibly just suspended.
+/// Multiple of [`HOLDER_TTL`] to wait for a process that still holds its lock: it is alive and may
+/// just be suspended.
 pub const HELD_TTLS: u32 = 10;
 
 /// [`HOLDER_TTL`], which tests can shorten through an environment variable. Release builds ignore
@@ -184,11 +184,11 @@ pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 
 // Processes that drive runs.
 
-/// Maximum number of attempts to lock the file that shows that a process is alive. A process that
-/// is cleaning up may hold the lock briefly.
+/// Maximum number of attempts to lock a process's liveness file. A process that is cleaning up may
+/// hold the lock briefly.
 pub(crate) const ALIVE_TRIES: usize = 100;
 /// Pause between attempts to lock that file.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(2);
-/// Maximum length of a socket path in bytes, without the trailing zero: the smallest limit of any
+/// Maximum length of a socket path in bytes, excluding the trailing NUL: the smallest limit of any
 /// supported system.
 pub(crate) const SOCKET_PATH_BYTES: usize = 103;

@@ -56,7 +56,7 @@ pub struct WorkflowSummary {
 pub enum InvalidCause {
     /// Its content, or an id that is already taken.
     Text,
-    /// Its location or type: it leads out of its directory, or is not a regular file.
+    /// Its location or type: it points outside its directory, or is not a regular file.
     Place,
     /// The system: the file could not be read.
     System,
@@ -76,7 +76,7 @@ impl InvalidReason {
         InvalidReason { cause, reason: reason.into(), violations }
     }
 
-    /// The reason for a document with errors: its first error.
+    /// Why a document with errors is invalid: its first error.
     pub(crate) fn of_document(document: &Document) -> InvalidReason {
         let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
         let errors: Vec<Violation> = errors.take(limits::VIOLATIONS_LISTED).cloned().collect();
@@ -86,8 +86,7 @@ impl InvalidReason {
         InvalidReason { cause, reason, violations: Arc::new(errors) }
     }
 
-    /// The reason for a file that could not be read, including the system's message if there is
-    /// one.
+    /// Why a file could not be read, including the system's message if there is one.
     pub(crate) fn of_file(error: &FileError) -> InvalidReason {
         let cause = match error {
             FileError::Io { .. }

@@ -113,8 +113,8 @@ impl Locations {
         }
     }
 
-    /// The directories for a run that belongs to another folder, with the configuration file the
-    /// run names, if any. The user's own directories stay the same.
+    /// The directories for a run that belongs to another folder, using the configuration file that
+    /// the run specifies, if any. The user's own directories stay the same.
     #[must_use]
     pub fn of_workspace(&self, folder: &Path, config: Option<&Path>) -> Locations {
         let own = project_config(folder);
@@ -133,7 +133,7 @@ impl Locations {
         Locations { config, directories, working: folder.to_owned(), project, ..self.clone() }
     }
 
-    /// The directory of catalogs, next to the configuration file.
+    /// The catalog directory, next to the configuration file.
     pub fn catalogs(&self) -> PathBuf {
         sibling(&self.config, "catalogs")
     }
@@ -208,8 +208,8 @@ impl Resolver<'_> {
         base.join("milepost").join("config.toml")
     }
 
-    /// A directory of the user: below the path in the variable, or else below the home directory,
-    /// or else in the project.
+    /// One of the user's directories: below the path in the variable, or else below the home
+    /// directory, or else in the project.
     fn of_user(&self, variable: &str, below_home: &str, in_project: &str) -> PathBuf {
         match (self.path(variable), self.home()) {
             (Some(base), _) => base.join("milepost"),

@@ -1,4 +1,4 @@
-//! One writer at a time in a directory that several processes share.
+//! A lock that allows one writer at a time in a directory shared by several processes.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,4 +1,4 @@
-//! The person's PIN, which signs their decisions.
+//! The person's PIN, which is used to sign their decisions.
 //!
 //! The PIN itself is not stored. A key pair is derived from it and a salt; the public key is
 //! stored, and pinned in every run, so that anyone can distinguish a decision made by the person
@@ -74,14 +74,14 @@ fn granted_text(workflow: &str) -> String {
     format!("milepost unattended\n{workflow}")
 }
 
-/// The person whose data directory this is, identified by their PIN.
+/// The person who owns a data directory, identified by their PIN.
 #[derive(Debug, Clone)]
 pub struct Person {
     directory: PathBuf,
 }
 
 impl Person {
-    /// The person whose data directory this is. Reads nothing yet.
+    /// The person who owns this data directory. Reads nothing yet.
     pub fn of(directory: &Path) -> Person {
         Person { directory: directory.to_owned() }
     }
@@ -112,7 +112,7 @@ impl Person {
         self.keep(PersonFile { salt, cost: limits::PIN_SCRYPT_LOG_N, key, wrong: 0, granted, mac })
     }
 
-    /// Grants the approvals of exactly these workflows without asking.
+    /// Allows the approvals of exactly these workflows to be granted without asking.
     pub fn grant(&self, pin: &Secret, workflows: &[&str]) -> Result<(), PersonError> {
         let mut granted = BTreeMap::new();
         for workflow in workflows {
@@ -138,7 +138,7 @@ impl Person {
         if kept.wrong >= PIN_TRIES {
             return Err(PersonError::Locked);
         }
-        // Counted before the check, so that killing the process in between does not gain an
+        // Counted before the check, so that killing the process in between does not yield an extra
         // attempt.
         kept.wrong += 1;
         self.keep(kept.clone())?;

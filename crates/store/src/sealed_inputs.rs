@@ -1,4 +1,4 @@
-//! Secret inputs of runs, encrypted with the store's key for the next process that drives the run.
+//! A run's secret inputs, encrypted with the store's key for the next process that drives the run.
 //!
 //! There is one file per run, bound to the run and to its expiry time. The files are not part of a
 //! backup, because a backup also contains the key.
@@ -61,8 +61,8 @@ impl SealedInputs {
         self.folder().join(run.as_str())
     }
 
-    /// Stores the secret inputs of a run until a time in milliseconds since 1970, replacing earlier
-    /// ones.
+    /// Stores the secret inputs of a run, replacing any earlier ones. The expiry time is in
+    /// milliseconds since 1970.
     pub fn put(
         &self,
         run: &RunId,
@@ -131,7 +131,8 @@ impl SealedInputs {
         runs.collect()
     }
 
-    /// Removes expired inputs. Unreadable files are kept: they cannot be decrypted either.
+    /// Removes expired inputs. Files whose expiry time cannot be read are kept: they cannot be
+    /// decrypted either.
     pub fn remove_expired(&self, now_ms: u64) {
         for run in self.runs() {
             if expiry(&self.path(&run)).is_some_and(|expiry| expiry <= now_ms) {
@@ -151,7 +152,8 @@ fn expiry(path: &Path) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// The associated data of a file, so that it cannot be used for another run or with a later expiry.
+/// The associated data of a file, which keeps it from being used for another run or with a later
+/// expiry time.
 fn bound(run: &RunId, expiry: [u8; EXPIRY_BYTES]) -> Vec<u8> {
     [run.as_str().as_bytes(), &expiry].concat()
 }

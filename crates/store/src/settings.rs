@@ -1,5 +1,5 @@
-//! Parsing of TOML files that people edit. A wrong type is an error with line and column, and an
-//! unknown key is a warning that suggests the key that was probably meant.
+//! Parses TOML files that people edit. A value of the wrong type is an error with its line and
+//! column, and an unknown key is a warning that suggests the key that was probably meant.
 //!
 //! No error quotes a value, because someone may have entered a secret in place of its name.
 

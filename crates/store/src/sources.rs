@@ -42,8 +42,8 @@ pub struct AgentTrust {
 #[derive(Debug, Clone)]
 struct AgentRoot {
     path: PathBuf,
-    /// Whether hidden files below it may be read. They may not be in a home directory, where they
-    /// contain keys and tokens.
+    /// Whether hidden files below it may be read. Not allowed for a home directory, where hidden
+    /// files contain keys and tokens.
     hidden: bool,
 }
 
@@ -74,8 +74,8 @@ pub enum SourceError {
 }
 
 impl Trust {
-    /// The trust given to a user, who may name the folder that references must stay below. If they
-    /// do not, it is the parent of the document's folder, unless the parent is the home directory
+    /// The trust given to a user, who may specify the folder that references must stay below. By
+    /// default, it is the parent of the document's folder, unless that parent is the home directory
     /// or contains it.
     pub fn user(locations: &Locations, root: Option<&Path>) -> Trust {
         let (working, home) = (locations.working.clone(), locations.home.clone());
@@ -266,7 +266,7 @@ impl ReferenceRoot {
     }
 }
 
-/// Removes `.` and `..` from a path; `None` if it leads above its start.
+/// Removes `.` and `..` from a path; `None` if it leads above its starting point.
 fn lexical(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for component in path.components() {

@@ -1,5 +1,5 @@
-//! File metadata that shows whether a file changed, without opening it, and whether it can be
-//! relied on.
+//! File metadata used to detect changes to a file without opening it, and whether that metadata can
+//! be relied on.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -70,7 +70,7 @@ impl FileStamp {
     }
 }
 
-/// A stamp, and whether an equal stamp later means that nothing changed.
+/// A stamp, and whether seeing an equal stamp later proves that nothing changed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObservedStamp {
     stamp: FileStamp,
@@ -78,12 +78,12 @@ pub(crate) struct ObservedStamp {
 }
 
 impl ObservedStamp {
-    /// The stamp, if an equal one later means that nothing changed.
+    /// The stamp, if seeing an equal one later proves that nothing changed.
     pub(crate) fn settled(&self) -> Option<FileStamp> {
         self.settled.then_some(self.stamp)
     }
 
-    /// Whether the file is unchanged since this observation.
+    /// Whether the file is known not to have changed since this observation.
     pub(crate) fn is_still(&self, now: FileStamp) -> bool {
         self.settled && self.stamp == now
     }

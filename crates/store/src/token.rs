@@ -37,7 +37,7 @@ pub struct HttpToken {
 }
 
 impl HttpToken {
-    /// The token of a data directory, which is created if it does not exist.
+    /// The token of a data directory. A missing token is created.
     pub fn of(directory: &Path) -> Result<HttpToken, TokenError> {
         let path = directory.join(FILE);
         match HttpToken::read(&path) {
@@ -50,7 +50,7 @@ impl HttpToken {
         let text = hex(&bytes);
         match file::write(&path, format!("{text}\n").as_bytes(), WriteOptions::PRIVATE_NEW) {
             Ok(()) => Ok(HttpToken { secret: Secret::new(text), path, is_new: true }),
-            // Another server was faster, and clients may already know its token.
+            // Another server created the token first, and clients may already know it.
             Err(FileError::Exists { .. }) => HttpToken::read(&path),
             Err(error) => Err(error.into()),
         }

@@ -48,7 +48,7 @@ impl Tree {
         Ok((walk.tree, walk.listed))
     }
 
-    /// Whether every folder is unchanged since it was listed.
+    /// Whether every folder has remained unchanged since it was listed.
     pub(crate) fn is_all_still(&self, directory: &Directory) -> bool {
         self.folders.iter().all(|(path, folder)| folder.is_still(directory, path))
     }

@@ -1,4 +1,4 @@
-//! The user who runs this process. On Unix, the name comes from the system rather than from
+//! The user running this process. On Unix, the name comes from the system rather than from
 //! environment variables.
 
 /// The name of the user, or their numeric id if the system has no name for it.

@@ -1,4 +1,4 @@
-//! Turns a tree edit into a fix: a JSON Patch, and the same change as edits of the author's text.
+//! Turns a tree edit into a fix: a JSON Patch, and the same change as edits to the author's text.
 //!
 //! An edit touches as few bytes as possible, and nothing is reserialized, so formatting and
 //! comments survive.
@@ -20,7 +20,7 @@ use crate::tree::{SyntaxKind, SyntaxNode, escape_pointer};
 pub struct Fix {
     /// The change as a JSON Patch (RFC 6902); empty if the document does not parse yet.
     pub patch: Vec<Value>,
-    /// The same change as edits of the text, in text order.
+    /// The same change as edits to the text, in text order.
     pub edits: Vec<Edit>,
 }
 
@@ -58,7 +58,7 @@ fn exact(source: &Source, root: Option<&SyntaxNode>, at: Span, inner: Span) -> O
     Some(Span { start: at.start + start as u32, end: at.start + end.max(start) as u32 })
 }
 
-/// Turns a tree edit into a fix; `None` if it cannot be expressed as edits of this source.
+/// Turns a tree edit into a fix; `None` if it cannot be expressed as edits to this source.
 pub fn of(
     mend: &Mend,
     source: &Source,

@@ -1,5 +1,5 @@
-//! Reads JSON and YAML into a tree in which every node knows its position, and turns changes of the
-//! tree into edits of the text.
+//! Reads JSON and YAML into a tree in which every node knows its position, and turns changes to the
+//! tree into edits to the text.
 //!
 //! This crate does not interpret documents, and it does not access files, the clock, the network or
 //! the environment. Positions are byte ranges; [`source::Source`] turns them into lines and columns

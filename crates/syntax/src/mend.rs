@@ -1,11 +1,11 @@
-//! Tree edits: changes of a document in terms of its tree, which `fix` turns into edits of the
+//! Tree edits: changes to a document in terms of its tree, which `fix` turns into edits to the
 //! text.
 
 use serde_json::Value;
 
 use crate::span::Span;
 
-/// A location in the document: a node or key, or a part of the text of a string node.
+/// A location in the document: a node or key, or part of a string node's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceLocation {
     /// The span of the node or key.
@@ -30,7 +30,7 @@ impl SourceLocation {
 /// A tree edit that fixes exactly one fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mend {
-    /// Gives a key another name; its value stays as it is.
+    /// Renames a key; its value stays as it is.
     RenameKey { key: Span, to: String },
     /// Replaces a node with another value.
     Replace { at: Span, value: Value },
@@ -45,7 +45,7 @@ pub enum Mend {
     Move { key: Span, into: Span, under: Option<String>, name: String },
     /// Removes an item from a list.
     RemoveItem { at: Span },
-    /// Moves an item of a list in front of another one.
+    /// Moves a list item in front of another one.
     MoveItem { item: Span, before: Span },
     /// Edits the raw text, for documents that do not parse.
     Edit { at: Span, text: String },

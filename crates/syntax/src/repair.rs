@@ -1,4 +1,4 @@
-//! Combines the successive fixes of a document that does not parse.
+//! Combines the successive fixes for a document that does not parse.
 //!
 //! Mistakes tend to repeat: an author who indents one line with a tab usually does so on the next
 //! line too. A parser stops at the first mistake, and only fixing that one reveals the second.
@@ -7,7 +7,7 @@ use crate::limits;
 use crate::mend::Mend;
 use crate::span::Span;
 
-/// Combines the fix of the first fault with those of the faults that it reveals, for as long as
+/// Combines the fix for the first fault with those for the faults that it reveals, for as long as
 /// `next` finds one in the text fixed so far.
 pub(crate) fn with_further(text: &str, first: Mend, next: impl Fn(&str) -> Option<Mend>) -> Mend {
     let mut mends = vec![first];

@@ -154,7 +154,7 @@ impl Source {
 }
 
 /// Whether the bytes look like UTF-16: they have its byte order mark, or at least a third of the
-/// first ones are NUL.
+/// first bytes are NUL.
 fn looks_like_utf16(bytes: &[u8]) -> bool {
     let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     let head = &bytes[..bytes.len().min(64)];

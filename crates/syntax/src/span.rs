@@ -14,7 +14,7 @@ pub struct Span {
 impl Span {
     pub const START: Span = Span { start: 0, end: 0 };
 
-    /// The span from `start` up to, not including, `end`.
+    /// The span from `start` up to but not including `end`.
     pub fn new(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
     }

@@ -148,7 +148,7 @@ impl SyntaxNode {
     }
 
     /// The child that contains a position. Siblings are in text order, so this is a binary search,
-    /// which keeps documents with many findings cheap.
+    /// which keeps lookups cheap in documents with many findings.
     fn child_at(&self, at: Span) -> Option<(String, Option<&SyntaxNode>)> {
         if self.at == at {
             return None;

@@ -145,8 +145,9 @@ pub(crate) fn bang(text: &str, offset: usize) -> Option<Mend> {
     (takes_expression && negates).then(|| quoted_value(text, offset))?
 }
 
-/// `{id:"5"}`: the parser may give up several lines later, because it takes the closing quote for
-/// an opening one. Reported only if a space after the colon lets the parser get past that point.
+/// `{id:"5"}`: the parser may give up several lines later, because it mistakes the closing quote
+/// for an opening one. Reported only if a space after the colon lets the parser get past that
+/// point.
 fn glued_in_flow(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     let mut end = offset;
     for _ in 0..limits::LOOK_BACK_LINES {

@@ -114,8 +114,8 @@ fn operation_id(operation: &ApiOperation<'_>, findings: &mut DocumentFindings) -
     (!clean.is_empty()).then_some(clean)
 }
 
-/// Strips the fragment with which some documents distinguish operations on one path; it is never
-/// sent.
+/// Strips the fragment that some documents use to distinguish operations on the same path; it is
+/// never sent.
 fn wire_path(path: &str) -> &str {
     path.split_once('#').map_or(path, |(path, _)| path)
 }

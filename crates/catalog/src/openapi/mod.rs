@@ -1,6 +1,6 @@
 //! A common view of OpenAPI documents of any version: the operations and, for each, its parameters,
 //! body, responses, security and servers. Nothing is copied until it is requested, and an invalid
-//! part only affects itself.
+//! part does not affect the others.
 
 mod body;
 mod command;

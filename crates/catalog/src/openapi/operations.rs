@@ -12,7 +12,7 @@ pub struct ApiOperation<'d> {
     pub method: Method,
     /// The path template as written in the document.
     pub path: String,
-    /// JSON pointer of the operation.
+    /// JSON pointer to the operation.
     pub pointer: String,
     /// The path item that contains the operation.
     pub(crate) item: JsonNode<'d>,

@@ -20,7 +20,7 @@ pub(crate) struct DeclaredParameter<'d> {
     pub(crate) pointer: String,
 }
 
-/// Where a parameter is sent; the last two are 2.0 bodies.
+/// Where a parameter is sent; in OpenAPI 2.0, bodies and form fields are parameters too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParameterPlace {
     In(Location),
@@ -183,8 +183,8 @@ fn default_style(location: Location) -> Style {
     }
 }
 
-/// Adds undeclared path placeholders as parameters, and drops declared path parameters that have no
-/// placeholder because they cannot be sent.
+/// Adds undeclared path placeholders as parameters, and drops declared path parameters without a
+/// placeholder, because they cannot be sent.
 fn with_path_names<'d>(
     mut places: Vec<DeclaredParameter<'d>>,
     operation: &ApiOperation<'d>,

@@ -95,7 +95,7 @@ impl<'d> SchemaConverter<'d> {
                     ("description", said.map(Value::from))
                 }
                 "required" => ("required", names(value)),
-                // Older drafts describe a tuple by a list of schemas.
+                // In older drafts, a list of schemas describes a tuple.
                 "items" if value.is_list() => ("prefixItems", Some(Value::Array(list()))),
                 "additionalProperties"
                 | "additionalItems"
@@ -134,7 +134,7 @@ impl<'d> SchemaConverter<'d> {
         let document = &self.api.document;
         let mut reference = reference.to_owned();
         let mut node = refs::follow(document, &reference).ok()?;
-        // Schemas that only consist of a reference are skipped, so that no definition refers to
+        // Schemas that consist only of a reference are skipped, so that no definition refers to
         // itself.
         for hop in 0.. {
             let Some(next) = refs::target(node).filter(|_| only_a_reference(node)) else { break };
@@ -271,7 +271,7 @@ fn older(node: JsonNode<'_>, schema: &mut Map<String, Value>) {
     }
 }
 
-/// Allows `null` in addition.
+/// Also allows `null`.
 fn nullable(mut schema: Map<String, Value>) -> Value {
     if let Some(Value::Array(values)) = schema.get_mut("enum")
         && !values.contains(&Value::Null)

@@ -215,7 +215,7 @@ fn next_url(fields: &[Field]) -> Option<String> {
     NEXT_URLS.iter().find_map(text_at).map(|field| field.pointer.clone())
 }
 
-/// JSON pointer of the list in a response: the response itself, a field with a typical name, the
+/// JSON pointer to the list in a response: the response itself, a field with a typical name, the
 /// only list, or a list nested in a map.
 pub fn items(body: &Value) -> Option<String> {
     items_below(body, 0)
@@ -247,7 +247,7 @@ fn items_below(body: &Value, depth: usize) -> Option<String> {
     })
 }
 
-/// A metadata value at the top level of a response, or in a map for metadata.
+/// A metadata value at the top level of a response, or in a metadata map.
 pub(super) fn aside<'b>(body: &'b Value, words: WordList) -> Option<&'b Value> {
     let map = body.as_object()?;
     let here = |map: &'b serde_json::Map<String, Value>| {

@@ -47,6 +47,6 @@ pub const LISTS: WordList = WordList(
     "data items results value values records entries list rows objects hits elements content \
      resources nodes members result response embedded",
 );
-/// Maps that hold metadata of a response.
+/// Maps that contain response metadata.
 pub const ASIDES: WordList =
     WordList("meta metadata pagination paging page pageinfo responsemetadata");

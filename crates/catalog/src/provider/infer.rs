@@ -145,8 +145,8 @@ impl<'d> Inference<'d> {
         }
     }
 
-    /// Whether the table shows that a parameter may need a provider, so that it is worth looking up
-    /// in the document.
+    /// Whether, judging by the table, a parameter may need a provider and is worth looking up in
+    /// the document.
     fn is_promising(&self, row: usize, parameter: &RowParameter) -> bool {
         let is_linked =
             || !self.links.is_empty() && self.links.contains_key(&(row, parameter.name.clone()));
@@ -216,7 +216,7 @@ impl<'d> Inference<'d> {
         self.is_last(parameter, at) && self.rows[parameter.row].method == Method::Put
     }
 
-    /// Whether a `PUT` or `POST` sends nothing but this value. Such a request adds the value, so it
+    /// Whether this value is all that a `PUT` or `POST` sends. Such a request adds the value, so it
     /// is not in the list yet.
     fn adds(&self, parameter: &Parameter<'_, 'd>, at: usize) -> bool {
         let row = &self.rows[parameter.row];
@@ -247,7 +247,7 @@ impl<'d> Inference<'d> {
     }
 
     /// Uses the list at the path before the parameter if its items have a field with the
-    /// parameter's name, although they are a different resource.
+    /// parameter's name, even though they are a different resource.
     fn namesake(&mut self, parameter: &Parameter<'_, 'd>, row: usize, at: usize) -> Option<Key> {
         if self.is_put(parameter, at) {
             return None;

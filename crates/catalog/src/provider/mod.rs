@@ -20,11 +20,11 @@ pub use infer::infer;
 pub struct InferredProvider {
     /// The name of the list command.
     pub command: String,
-    /// JSON pointer of the list in the response; empty if the response is the list.
+    /// JSON pointer to the list in the response; empty if the response is the list.
     pub list_at: String,
-    /// JSON pointer of the value within an item.
+    /// JSON pointer to the value within an item.
     pub value_field: String,
-    /// JSON pointer of the human-readable label within an item.
+    /// JSON pointer to the human-readable label within an item.
     pub label_field: Option<String>,
     /// Where the required parameters of the list command get their values from.
     pub binds: Vec<ProviderBinding>,

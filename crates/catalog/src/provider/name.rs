@@ -6,7 +6,7 @@ use crate::text::{self, WordList};
 pub(super) const KEYS: WordList =
     WordList("id uuid guid gid sid uid identifier key slug login username handle number code name");
 
-/// Last words of parameters that are never a choice among existing resources.
+/// Final words of parameter names whose values are never chosen from existing resources.
 const NEVER: WordList = WordList(
     "after amount before count cursor date day direction email end expand fields filter format \
      from height hour include lang language latitude limit locale longitude month offset page \
@@ -91,8 +91,8 @@ impl SplitName {
         (1..self.words.len()).any(|end| stem(&self.words[..end]) == thing)
     }
 
-    /// Whether a parameter with this name never takes its value from a list of choices, such as a
-    /// date, a page, a version or free text.
+    /// Whether a parameter with this name is one, such as a date, a page, a version or free text,
+    /// whose value never comes from a list of choices.
     pub(super) fn is_never_a_choice(&self) -> bool {
         self.words.last().is_none_or(|last| NEVER.contains(last))
     }
@@ -102,7 +102,7 @@ impl SplitName {
         KEYS.iter().find(|key| Some(*key) == self.words.last().map(String::as_str))
     }
 
-    /// Whether two names at the same position in a path can mean the same value: `id` and
+    /// Whether two names at the same position in a path can refer to the same value: `id` and
     /// `order_id`.
     pub(super) fn may_stand_for(&self, other: &SplitName) -> bool {
         let several = |name: &SplitName| name.words.last().is_some_and(|last| last == "ids");

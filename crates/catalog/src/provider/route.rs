@@ -1,4 +1,4 @@
-//! Paths split into parts, so that the paths that one extends can be found by prefix.
+//! Paths split into parts, so that other paths with the same prefix can be looked up.
 
 use crate::limits;
 

@@ -38,7 +38,7 @@ pub(super) struct ItemField<'d> {
 /// A list in a response.
 #[derive(Debug)]
 pub(super) struct ItemList<'d> {
-    /// JSON pointer of the list in the response.
+    /// JSON pointer to the list in the response.
     pub(super) at: String,
     /// The fields of an item.
     pub(super) fields: Rc<Vec<ItemField<'d>>>,

@@ -222,8 +222,8 @@ impl<'d> FieldSearch<'_, 'd> {
         found.map(|field| made(field, Confidence::Likely))
     }
 
-    /// Handles a parameter that only names a resource: the description may mention the field,
-    /// otherwise the best identifying field is used.
+    /// Handles a parameter that only names a resource: the description may mention the field;
+    /// otherwise, the best identifying field is used.
     fn thing(&self) -> Option<ChosenField> {
         // If there is an id, then `comment` in a comment is its text.
         let letters = self.wanted.name.letters();

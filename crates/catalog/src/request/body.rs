@@ -82,7 +82,7 @@ fn unsendable(property: Option<&str>, reason: Reason) -> Misuse {
     }
 }
 
-/// Pointers of the values in a body that are files, which no schema describes.
+/// Pointers to the values in a body that are files, which no schema describes.
 pub(crate) fn attached_places(kind: MediaKind, value: &Value) -> Vec<String> {
     if kind.is_json() {
         return Vec::new();

@@ -20,7 +20,7 @@ pub(crate) enum ArgumentCheck {
         /// level.
         ways: usize,
     },
-    /// The schema cannot be checked, for this reason.
+    /// Values cannot be checked, for this reason.
     Unchecked(String),
 }
 
@@ -121,7 +121,7 @@ fn any_of(schema: Value) -> Value {
     }
 }
 
-/// Whether a pattern exceeded its limits, so that it is unknown whether the value matches.
+/// Whether a pattern exceeded its limits, in which case it is unknown whether the value matches.
 fn gave_up(error: &ValidationError<'_>) -> bool {
     use ValidationErrorKind::{BacktrackLimitExceeded, RegexEngineFailure};
     matches!(error.kind(), BacktrackLimitExceeded { .. } | RegexEngineFailure { .. })

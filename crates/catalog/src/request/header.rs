@@ -4,7 +4,7 @@ use super::media::is_token_byte;
 use super::misuse::Reason;
 use crate::text::WordList;
 
-/// Headers that OpenAPI excludes as parameters, or that belong to the connection.
+/// Headers that OpenAPI does not allow as parameters, or that belong to the connection.
 const OWN: WordList = WordList(
     "accept authorization connection content-length content-type expect host http2-settings \
      keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer \

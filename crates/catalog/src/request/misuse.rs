@@ -181,7 +181,7 @@ pub enum Reason {
 }
 
 impl Misuse {
-    /// JSON pointer of the argument in the call: `/with/id`, `/body/name`.
+    /// JSON pointer to the argument in the call: `/with/id`, `/body/name`.
     pub fn path(&self) -> String {
         let with = |name: &str| format!("/with/{}", part(name));
         match self {

@@ -54,7 +54,7 @@ impl PathTemplate {
         (path, write(&self.query))
     }
 
-    /// The first placeholder in a segment that cannot be sent, to name in the error.
+    /// The first placeholder in the given segment, to be named in an error.
     pub(crate) fn blame(&self, segment: usize) -> Option<&str> {
         // The template may lack a leading slash.
         let slash = matches!(self.path.first(), Some(Piece::Text(text)) if text.starts_with('/'));

@@ -26,7 +26,7 @@ pub struct PreparedCommand {
     command: Arc<ApiCommand>,
     template: PathTemplate,
     accept: String,
-    /// The check of each parameter.
+    /// The check for each parameter.
     checks: Vec<OnceLock<ArgumentCheck>>,
     /// The prepared contents of the body.
     contents: Vec<PreparedContent>,
@@ -216,7 +216,7 @@ impl PreparedCommand {
         let kind = MediaKind::of(asked.unwrap_or_else(|| media::concrete(&content.media_type)));
         let compile = || ArgumentCheck::compile(&content.schema, defs, true);
         let check = self.contents[at].check.get_or_init(compile);
-        // This comes before the schema check, which does not consider files and media types.
+        // This comes before the schema check, which does not consider files or media types.
         let payload = body::payload(content, asked, &value, defs);
         let payload = payload.map_err(|misuse| draft.misuses.push(misuse)).ok()?;
         // The schema describes the value that XML or bytes represent, not their text.

@@ -12,11 +12,11 @@ pub(super) enum Intent {
     Update,
     Delete,
     Search,
-    /// Another verb that changes something: `merge`, `refund`.
+    /// Any other verb that changes something: `merge`, `refund`.
     Act,
     /// A verb that ends something: `cancel`, `revoke`.
     End,
-    /// Another verb that only reads: `download`, `compare`.
+    /// Any other verb that only reads: `download`, `compare`.
     Look,
     /// No verb; names several resources.
     Things,

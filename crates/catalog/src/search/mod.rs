@@ -172,8 +172,7 @@ fn group(groups: &mut Vec<Box<str>>, name: &str) -> u16 {
     u16::try_from(at).unwrap_or(u16::MAX)
 }
 
-/// A hash by which names are compared: that of their words, ignoring how these are joined (FNV-1a,
-/// 64 bits).
+/// A hash for comparing names. It covers their words but not how they are joined (FNV-1a, 64 bits).
 fn key(text: &str) -> Option<u64> {
     let words = text::kebab(text)?;
     Some(words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

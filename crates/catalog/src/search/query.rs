@@ -187,7 +187,7 @@ fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
         verbs.for_each(|verb| terms.add(vocabulary.term(verb), 0.8));
     }
     vocabulary.family(word, |term| terms.add(Some(term), 0.75));
-    // If an API has no such action, it is often done by an update: `close an issue`.
+    // If an API has no such action, an update often does the same: `close an issue`.
     if token.deed {
         let verbs = ["update", "edit", "change", "modify"];
         verbs.iter().for_each(|verb| terms.add(vocabulary.term(verb), 0.4));

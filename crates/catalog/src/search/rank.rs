@@ -1,9 +1,10 @@
 //! Scores entries for a query.
 //!
 //! The base score is BM25. It is raised if the last literal segment of the path is the resource
-//! that the query names, and if path and summary are about nothing else. It is raised or lowered by
-//! how well the command's actions match the intent, and lowered for deprecated, unstable or deeply
-//! nested commands. An entry that covers too little of the query's information is not a hit.
+//! that the query names, and if the path and summary are about nothing else. It is raised or
+//! lowered by how well the command's actions match the intent, and lowered for deprecated, unstable
+//! or deeply nested commands. An entry that covers too little of the query's information is not a
+//! hit.
 
 use super::intent::{self, Deeds, Intent};
 use super::query::{Concept, Query, Role};
@@ -123,7 +124,7 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// The score before path and summary are compared.
+    /// The score before the path and summary are compared.
     fn rough(&self, entry: u32, tally: Tally) -> f32 {
         let shape = &self.index.shapes[entry as usize];
         let covered = tally.covered / self.total;

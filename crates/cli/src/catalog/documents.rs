@@ -181,7 +181,7 @@ fn remark_line(severity: &str, remark: &DocumentRemark) -> String {
     }
 }
 
-/// The first warnings, and the number of further ones.
+/// The first few warnings, and the number of remaining ones.
 fn warning_lines(remarks: &[DocumentRemark]) -> Vec<String> {
     let first = remarks.iter().take(limits::REMARKS);
     let mut lines: Vec<String> = first.map(|remark| remark_line("warning", remark)).collect();

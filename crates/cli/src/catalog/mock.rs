@@ -48,8 +48,8 @@ pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CliResult {
     let listener = listener.map_err(|error| cannot_listen(args.port, &error))?;
     let address = listener.local_addr()?;
     let url = format!("http://{address}");
-    // Signals are handled before the address is printed, so that anyone who knows the address can
-    // stop the server cleanly.
+    // Signal handlers are installed before the address is printed, so that anyone who knows the
+    // address can stop the server cleanly.
     let stop = session.wait(async { stopped() })?;
     let response = json!({"url": url, "title": title, "operation_count": operation_count});
     terminal.answer(&response, |terminal| {
@@ -111,7 +111,7 @@ fn headers(map: &HeaderMap) -> Vec<(String, String)> {
 
 fn response(answer: MockResponse) -> Response {
     if answer.drop {
-        // A body that fails before its first byte drops the connection.
+        // If a body fails before its first byte, the connection is dropped.
         let broken = io::Error::from(io::ErrorKind::ConnectionAborted);
         let broken = stream::iter([Err::<Vec<u8>, io::Error>(broken)]);
         return Response::new(Body::from_stream(broken));

@@ -67,8 +67,8 @@ impl CommandArgs {
 pub(crate) struct RunCommandArgs {
     #[command(flatten)]
     pub(crate) command: CommandArgs,
-    /// An argument as `name=value`, wherever it is sent; repeat a name for a list, and write
-    /// `name=@file` where the body takes a file
+    /// An argument as `name=value`, for a parameter or a body property; repeat a name for a list,
+    /// and write `name=@file` for a file
     #[arg(short, long = "parameter", value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
     /// Arguments as a JSON object, or `@file`; `-p` takes precedence

@@ -49,7 +49,7 @@ impl DemoName {
         let (workflow, title, point) = match self {
             DemoName::OrderHealth => (
                 file!("order-health.yaml"),
-                "How are the latest orders?",
+                "How do the latest orders look?",
                 "Four steps: a list, a loop over it, a sum, and a reminder if an order is unpaid.",
             ),
             DemoName::RefundWithApproval => (
@@ -59,8 +59,8 @@ impl DemoName {
             ),
             DemoName::FlakySync => (
                 file!("flaky-sync.yaml"),
-                "An API that fails in the middle",
-                "The last request gets a 503. Nothing done before it is lost.",
+                "An API that fails midway",
+                "The last request gets a 503. Everything done before it is kept.",
             ),
             DemoName::TriageBug => (
                 file!("triage-bug.yaml"),

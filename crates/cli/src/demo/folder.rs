@@ -1,5 +1,5 @@
-//! The environment of a demo: its own folder, a shop that responds on this machine, and commands
-//! that run there like any user's commands.
+//! The environment of a demo: its own folder, a shop API served on this machine, and commands that
+//! run there just as a user's would.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::DirBuilder;
@@ -27,7 +27,7 @@ use crate::terminal::{Terminal, WITHIN_DEMO, width};
 const SHOP: (&str, &str) = ("shop.yaml", include_str!("../../../../examples/shop.yaml"));
 /// The shop's token variable and value. The shop accepts any token.
 const TOKEN: (&str, &str) = ("MILEPOST_SECRET_SHOP_TOKEN", "demo");
-/// Environment variables that would make a command use other files.
+/// The user's environment variables that would affect the commands of a demo.
 const ELSEWHERE: [&str; 8] = [
     "REGISTRY_CONFIG_PATH",
     "REGISTRY_WORKFLOWS_PATH",
@@ -108,7 +108,7 @@ impl DemoFolder {
         fs::read_to_string(self.of("port")).ok()?.trim().parse().ok()
     }
 
-    /// A session for operations that this process runs in the folder itself.
+    /// A session in the folder, for operations that this process runs itself.
     pub(super) fn session(&self) -> CliResult<CliSession> {
         let token = (OsString::from(TOKEN.0), OsString::from(TOKEN.1));
         let variables = Environment::from_variables(std::iter::once(token));
@@ -141,7 +141,8 @@ impl DemoFolder {
         Ok(command)
     }
 
-    /// Runs a command, perhaps with an agent's submission as its input, showing it and its output.
+    /// Shows and runs a command, optionally with an agent's submission on standard input, and shows
+    /// its output.
     pub(super) fn shown(
         &self,
         arguments: &[&str],
@@ -216,14 +217,15 @@ fn private() -> DirBuilder {
     builder
 }
 
-/// The shop, which responds until it is dropped.
+/// The shop server, which runs until it is dropped.
 pub(super) struct Shop {
     _session: CliSession,
     pub(super) url: String,
 }
 
 impl Shop {
-    /// Starts the shop on a port, or on any if 0; each command in `fails` fails once.
+    /// Starts the shop on a port, or on any free one if it is 0. Each command in `fails` fails
+    /// once.
     pub(super) fn open(demo: &DemoFolder, fails: &[(&str, u16)], port: u16) -> CliResult<Shop> {
         let session = demo.session()?;
         let fail_next = fails.iter().map(|(name, status)| ((*name).to_owned(), *status)).collect();

@@ -1,4 +1,5 @@
-//! Each client's entry in its own format, the command in the entry, and what the user does next.
+//! Each client's entry in its own format, the command in the entry, and what the user should do
+//! next.
 
 use std::env;
 use std::ffi::OsStr;

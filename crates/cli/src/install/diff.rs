@@ -1,7 +1,7 @@
 //! The diff of a configuration entry.
 //!
-//! The rest of the file is never shown, because it may contain keys of other servers. Values of an
-//! existing entry that may be secret are hidden too.
+//! The rest of the file is never shown, because it may contain other servers' API keys. Values of
+//! an existing entry that may be secret are hidden too.
 
 use clap::{Args, Command};
 use serde_json::{Map, Value};
@@ -48,7 +48,7 @@ pub(super) fn without_keys(found: &Value) -> Map<String, Value> {
     found.iter().map(shown).collect()
 }
 
-/// Arguments with everything hidden except our own words, because anyone may have added a key.
+/// Arguments with everything hidden except our own words, because a user may have added an API key.
 fn own_words(words: &[Value]) -> Value {
     let known = McpSurfaceArgs::augment_args(Command::new("mcp"));
     let takes = |word: &str| {

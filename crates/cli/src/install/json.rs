@@ -149,7 +149,7 @@ impl<'t> ConfigText<'t> {
             Layout::Line { .. } => end,
         };
         if let Some(comma) = last.comma {
-            // A trailing comma is the style of this object, so it is kept.
+            // The object uses a trailing comma, so the new member gets one too.
             return vec![TextEdit::insert(place(comma + 1), format!("{line},"))];
         }
         let end = last.value.end;

@@ -1,5 +1,4 @@
-//! A parser for JSON with comments and trailing commas, as editors write it, that records
-//! positions.
+//! A position-tracking parser for JSON with comments and trailing commas, as editors write it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -60,7 +59,7 @@ fn fault(error: ScanError) -> EditFault {
         ScanErrorKind::ExpectedValue if error.is_end && error.start == error.at => {
             "unexpected end of file, expected a value"
         }
-        // A malformed number, or nothing that looks like a value.
+        // A malformed number, or something that is not a value at all.
         _ => "expected a value",
     };
     let is_unclosed = error.kind == ScanErrorKind::UnclosedString;

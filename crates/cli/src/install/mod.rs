@@ -81,7 +81,7 @@ struct InstallResult {
     action: InstallAction,
     /// Whether the file was changed; false with `--print` or if there is nothing to do.
     written: bool,
-    /// Whether the whole file is new or removed.
+    /// Whether the whole file is created or removed.
     whole_file: bool,
     /// The value of the entry.
     entry: Map<String, Value>,
@@ -127,7 +127,7 @@ fn content(path: &Path, slot: &EntrySlot) -> Result<Option<Value>, &'static str>
     })
 }
 
-/// An entry and the file that it goes to.
+/// An entry and the file it belongs in.
 struct Job<'a> {
     arguments: &'a InstallArgs,
     slot: EntrySlot,
@@ -150,7 +150,7 @@ impl Job<'_> {
         let entry = client.entry(name, &client::command(client.needs_whole_path())?);
         let wish =
             EditRequest { path: &path, slot: &slot, entry: &entry, out: arguments.uninstall };
-        // A project may come from others, so its symlinks must not lead out of it.
+        // A project may come from someone else, so its symlinks must not lead outside it.
         let within = (*scope == InstallScope::Project).then_some(working);
         let file = EditedFile::open(&path, within, limits::CLIENT_CONFIG_BYTES)
             .map_err(|error| wish.not_written(&error))?;

@@ -26,7 +26,7 @@ pub(super) struct Receipt {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct UndoEdits {
-    /// SHA-256 of the file before the install; `after` is that of the file it wrote.
+    /// SHA-256 of the file before the install; `after` is the hash of the file it wrote.
     pub(super) before: String,
     pub(super) after: String,
     pub(super) edits: Vec<TextEdit>,
@@ -59,7 +59,7 @@ impl ReceiptFile {
         serde_json::from_slice(&read_document(&self.file, limits::RECEIPT_BYTES).ok()?).ok()
     }
 
-    /// Stores a receipt. Returns whether that worked.
+    /// Stores a receipt and returns whether that succeeded.
     pub(super) fn keep(&self, receipt: &Receipt) -> bool {
         let Ok(bytes) = serde_json::to_vec(receipt) else { return false };
         let file = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES);
@@ -70,7 +70,7 @@ impl ReceiptFile {
         if let Ok(file) = EditedFile::open(&self.file, None, limits::RECEIPT_BYTES)
             && file.bytes().is_some()
         {
-            // A leftover receipt no longer matches any file.
+            // Failure is harmless, because a leftover receipt no longer matches any file.
             drop(file.remove(&[]));
         }
     }

@@ -98,7 +98,8 @@ impl EntrySlot {
         }
     }
 
-    /// Verifies a change by parsing the text before and after: they may differ only in the entry.
+    /// Verifies a change by parsing the text before and after it: the values may differ only in the
+    /// entry.
     fn proven(
         &self,
         text: &str,
@@ -127,7 +128,7 @@ impl EntrySlot {
         }
     }
 
-    /// Removes an empty object for entries, so that it equals a missing one.
+    /// Removes an empty object for entries, so that it compares equal to a missing one.
     fn settle(&self, whole: &mut Value) {
         let Some(whole) = object(whole) else { return };
         let parent = whole.get_mut(self.parent).and_then(object);

@@ -165,9 +165,9 @@ fn toml_entries_go_from_every_place() {
     assert_eq!(slot.remove(part, false).expect("is all there is").after, "");
     let dotted = "mcp_servers.milepost.command = \"x\"\nb = 1\n";
     assert_eq!(slot.remove(dotted, false).expect("goes").after, "b = 1\n");
-    slot.replace(dotted, &entry()).expect_err("what stands behind it would be in the table");
+    slot.replace(dotted, &entry()).expect_err("what follows it would end up in the table");
     let between = "[mcp_servers.milepost]\na = 1\n[x]\ny = 1\n[mcp_servers.milepost.env]\nA = 1\n";
-    slot.remove(between, false).expect_err("another table stands between");
+    slot.remove(between, false).expect_err("another table is in between");
 }
 
 #[test]

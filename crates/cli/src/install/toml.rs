@@ -1,5 +1,4 @@
-//! Adds, replaces or removes one table in a TOML file by its lines, leaving every other byte
-//! unchanged.
+//! Adds, replaces or removes one table in a TOML file, leaving every other byte unchanged.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Adds, replaces or removes one entry in a map of a YAML file by its lines, leaving every other
-//! byte unchanged. Flow maps (in braces) are not edited.
+//! Adds, replaces or removes one entry in a map of a YAML file, leaving every other byte unchanged.
+//! Flow maps (in braces) are not edited.
 
 use std::ops::Range;
 
@@ -122,7 +122,7 @@ fn into_empty(
     Ok(spelled.into_iter().chain([below(text, at, &lines)]).collect())
 }
 
-/// Where the value of a key begins.
+/// Where the value of a key starts.
 fn after_colon(text: &str, key: &SyntaxKey) -> usize {
     let end = key.at.range().end;
     end + text[end..].find(':').map_or(0, |colon| colon + 1)

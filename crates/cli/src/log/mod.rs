@@ -123,7 +123,7 @@ fn format(arguments: &LogArgs) -> Result<Option<LogFormat>, Problem> {
     }
 }
 
-/// The layer that writes log lines in a format.
+/// The layer that writes log lines in the given format.
 fn layer<W>(format: Option<LogFormat>, writer: W) -> Output
 where
     W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
@@ -145,8 +145,8 @@ fn ours(text: &str) -> Option<Targets> {
     Some(Targets::new().with_target(OURS, usual).with_targets(named))
 }
 
-/// Parses a filter that may name only our targets. Otherwise, a misspelled level would pass as an
-/// unknown target.
+/// Parses a filter that may name only our targets. If any target were allowed, a misspelled level
+/// would pass as an unknown target.
 fn asked_of_us(text: &str) -> Option<Targets> {
     let given: Targets = text.parse().ok()?;
     let is_ours = given.iter().all(|(target, _)| target == OURS || TARGETS.contains(&target));

@@ -25,17 +25,17 @@ use crate::limits;
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 const SERVICE: &str = "OTEL_SERVICE_NAME";
 
-/// Sends spans, and the remaining ones when dropped.
+/// Sends spans, and flushes the remaining ones when dropped.
 pub(super) struct Collector(SdkTracerProvider);
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        // An unreachable collector is not a reason to fail, because the work is done.
+        // An unreachable collector is not a reason to fail, because the work is already done.
         let _ = self.0.shutdown_with_timeout(limits::OTLP_FLUSH);
     }
 }
 
-/// The exporter to the collector that the environment names, if any.
+/// The exporter for the collector named in the environment, if any.
 pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
     let Some((name, endpoint)) = ENDPOINTS.iter().find_map(|name| Some((name, variable(name)?)))
     else {

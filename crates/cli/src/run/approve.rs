@@ -142,12 +142,12 @@ fn asking_child(
     }
     let commands: Vec<String> =
         children.iter().map(|child| format!("`milepost {command} {child}`")).collect();
-    let message = format!("several child runs of `{}` are asking", view.run_id);
+    let message = format!("several child runs of `{}` have questions", view.run_id);
     let hint = format!("choose one: {}", commands.join(" or "));
     Err(Problem::new(Code::ParamsInvalid, message, hint).context("run_id", view.run_id.as_str()))
 }
 
-/// A field of the form of a question.
+/// A field of a question's form.
 pub(super) struct FormField<'f> {
     name: &'f str,
     schema: &'f Value,

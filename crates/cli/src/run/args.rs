@@ -16,7 +16,7 @@ pub(crate) struct RunArgs {
     /// Show what would be called, and call nothing
     #[arg(long, conflicts_with_all = ["mock", "detach"])]
     pub(crate) dry_run: bool,
-    /// Let the mock of each catalog respond
+    /// Use mock responses instead of calling the APIs
     #[arg(long)]
     pub(crate) mock: bool,
     /// Start the run in the background and return at once
@@ -130,7 +130,7 @@ pub(crate) struct LogsArgs {
 pub(crate) struct ApprovalArgs {
     /// The id of the run, or its beginning
     pub(crate) run: String,
-    /// The step that asks, if several do
+    /// The step to answer, if several are asking
     #[arg(long, value_name = "STEP")]
     pub(crate) step: Option<String>,
     /// Comment to record
@@ -231,7 +231,7 @@ pub(crate) enum PersonCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InputsCommand {
-    /// Forget the input values that earlier runs left as defaults
+    /// Forget the input values that earlier runs saved as defaults
     #[command(after_help = "Example: milepost inputs forget --workflow refund-order")]
     Forget(ForgetArgs),
 }

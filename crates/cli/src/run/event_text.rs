@@ -179,7 +179,7 @@ impl ActiveSteps {
 }
 
 impl ActiveStep {
-    /// What the step did and how long it took, to be appended to the line of its end.
+    /// What the step did and how long it took, to be appended to the line that reports its end.
     fn ended(self, at_ms: u64) -> String {
         let mut text = String::new();
         // For a timer, only the duration is of interest.

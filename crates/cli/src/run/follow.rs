@@ -23,7 +23,7 @@ use crate::terminal::{Terminal, count, safe};
 use crate::terminal_user::TerminalUser;
 use crate::wording;
 
-/// Follows a run from an event until it ends or waits for someone.
+/// Follows a run, starting after an event, until it ends or is waiting for someone.
 pub(super) fn follow(
     session: &CliSession,
     run: &str,

@@ -1,4 +1,4 @@
-//! Commands that start, follow and decide on runs.
+//! Commands that start, follow and control runs, and answer their questions.
 
 mod approve;
 pub(crate) mod args;

@@ -67,7 +67,8 @@ fn confirm(user: &TerminalUser, effect: &str) -> CliResult<()> {
     Err(Problem::new(Code::ConfirmationRequired, effect, hint).into())
 }
 
-/// Asks before requests go to a different address or use different credentials than before.
+/// Asks for confirmation if requests would now go to a different address or use different
+/// credentials.
 fn confirm_changes(user: &TerminalUser, changes: &[WorldChangeView]) -> CliResult<()> {
     let is_risky = |change: &&WorldChangeView| {
         matches!(change.part, WorldPart::Address | WorldPart::Credentials)

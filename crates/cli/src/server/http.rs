@@ -27,7 +27,7 @@ use crate::{environment, limits};
 
 /// The environment variable that may contain the token.
 const TOKEN: &str = "MILEPOST_TOKEN";
-/// The default port of an address without one.
+/// The port to use if the address has none.
 const PORT: u16 = 6453;
 
 pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CliResult {

@@ -80,7 +80,7 @@ pub(crate) struct PlanArgs {
     pub(crate) target: OsString,
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
-    /// Show the exact requests and texts instead, where the inputs determine them
+    /// Show the exact requests and messages instead, as far as the inputs determine them
     #[arg(long)]
     pub(crate) requests: bool,
 }

@@ -159,7 +159,7 @@ impl Cause {
                 return Hint::text("look at it with ").call(show).then(", or resume it");
             }
             Cause::NotAsked { .. } | Cause::NotUnknown { .. } => {
-                return Hint::text("see what waits with ").call(Invocation::of("inbox"));
+                return Hint::text("see what is waiting with ").call(Invocation::of("inbox"));
             }
             Cause::NoPerson => {
                 let stop = Hint::text("stop, and ask the person to run ");
@@ -235,7 +235,7 @@ impl Cause {
         }
     }
 
-    /// The data of the failure that programs need, by name.
+    /// The failure data that programs need, by name.
     pub(crate) fn names(&self) -> Vec<(&'static str, &str)> {
         match self {
             Cause::Expression { place, .. } | Cause::Mistyped { place, .. } => {

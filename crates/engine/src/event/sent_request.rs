@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret_placeholder;
 
-/// A request as a person may see it: secrets are masked, and long parts are truncated. The
-/// catalog's credentials are added on sending and are not part of it.
+/// A request as a person may see it: secrets are masked, and long parts are truncated. It does not
+/// include the catalog's credentials, which are added when the request is sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentRequest {
     pub method: String,

@@ -36,7 +36,7 @@ impl StepKey {
         Some((StepKey(list.to_owned()), index.parse().ok()?))
     }
 
-    /// Whether it is an item of a list or a check, which is not a separate step in expressions.
+    /// Whether it is a list item or a check, neither of which is a separate step in expressions.
     pub(crate) fn is_item(&self) -> bool {
         self.0.rsplit("::").next().unwrap_or_default().contains('@')
     }

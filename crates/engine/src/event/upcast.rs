@@ -78,7 +78,7 @@ fn version(data: &[u8]) -> u32 {
     std::str::from_utf8(&rest[..digits]).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Whether data that failed to decode is an event of a known kind, or not an event at all.
+/// Whether this version knows the kind of an event. Data that is not an event counts as known.
 fn is_known(data: &[u8]) -> bool {
     let kind = serde_json::from_slice::<Value>(data).ok();
     let kind = kind.as_ref().and_then(|stored| stored.get("event")).and_then(Value::as_str);

@@ -106,7 +106,7 @@ pub(crate) fn rest(flow: &Flow, state: &State, key: &StepKey) -> BTreeMap<Budget
     state.head.budget.iter().map(share).collect()
 }
 
-/// What is spent, or reserved for child runs.
+/// What has been spent or is reserved for child runs.
 fn taken(state: &State, budget: BudgetKind) -> u64 {
     let handed = state.children().filter_map(|(_, step, _)| {
         let child = step.child.as_ref()?;

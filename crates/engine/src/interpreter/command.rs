@@ -77,7 +77,7 @@ pub struct ApprovalDraft {
     pub expires_at_ms: Option<u64>,
 }
 
-/// Something that approval allows.
+/// Something that an approval allows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlannedCall {
     Call(KeyedCall),

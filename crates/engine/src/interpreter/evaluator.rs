@@ -43,7 +43,7 @@ pub(crate) fn loop_context(state: &State) -> Value {
     Value::Object(all)
 }
 
-/// Evaluates what a run does next.
+/// Determines what a run does next.
 pub(crate) struct RunEvaluator<'s> {
     pub(crate) flow: &'s Flow,
     pub(crate) state: &'s State,
@@ -106,7 +106,7 @@ impl<'s> RunEvaluator<'s> {
         if !self.flow.is_finally(key) {
             return names;
         }
-        // `finally` steps may ask for the status of steps that never ran.
+        // `finally` steps may read the status of steps that never ran.
         let mut steps = self.state.names().get("steps").cloned().unwrap_or_else(|| json!({}));
         for node in self.flow.nodes().iter().filter(|node| !node.finally) {
             if steps.get(node.key.as_str()).is_none() {
@@ -150,14 +150,14 @@ impl<'s> RunEvaluator<'s> {
         if let Some(command) = open.iter().find_map(|number| self.advance_node(&nodes[*number])) {
             return Some(command);
         }
-        // A rejection that goes back has to wait for everything in flight.
+        // A rejection that sends the run back has to wait for everything in flight.
         let rejected = |node: &FlowNode| *self.state.phase(&node.key) == Phase::Decided(false);
         let back = open.iter().any(|number| rejected(&nodes[*number]));
         if failed || !self.begins || back {
             return None;
         }
         let concurrency = self.flow.workflow().concurrency as usize;
-        // A step that waits again for an earlier one does not count towards the limit.
+        // A step that is waiting for an earlier one again does not count towards the limit.
         let open = open.iter().filter(|number| self.frontier().is_ready(**number)).count();
         if open >= concurrency {
             return None;
@@ -166,7 +166,7 @@ impl<'s> RunEvaluator<'s> {
         ready.find_map(|node| (!node.finally).then(|| self.begin_node(node)).flatten())
     }
 
-    /// Main or `finally` steps of the top level that have started and not ended, in order.
+    /// Top-level main or `finally` steps that have started but not ended, in order.
     fn open_nodes(&self, finally: bool) -> Vec<usize> {
         let open = self.state.open().filter_map(|(key, _)| self.flow.index(key.as_str()));
         let open = open.filter(|number| self.flow.nodes()[*number].finally == finally);
@@ -465,8 +465,7 @@ impl<'s> RunEvaluator<'s> {
                 let context = Value::Object(context(self.state));
                 let holds =
                     matches!(condition.decide(&context), Truth::Holds) || condition.holds(&context);
-                // For guides, the walk has already decided the condition, with the variables of
-                // loops.
+                // For guides, the walk has already evaluated the condition with the loop variables.
                 if holds || self.flow.is_walked() {
                     return Ok(None);
                 }

@@ -1,8 +1,8 @@
 //! The progress of a run's top level, updated incrementally.
 //!
 //! All of it can be derived from the workflow and the state. It exists so that finding the next
-//! step does not require a scan of all steps. The cost of a step's end is proportional to the
-//! number of its dependents.
+//! step does not require a scan of all steps. When a step ends, the cost of the update is
+//! proportional to the number of its dependents.
 
 use std::collections::BTreeSet;
 
@@ -31,8 +31,8 @@ struct StepProgress {
     settled: bool,
     /// How many of the steps it waits for are not settled.
     unsettled: usize,
-    /// How many steps keep it from starting: dependencies in its own part of the workflow that are
-    /// not settled, or, for a `finally` step, that have not ended.
+    /// How many dependencies in its own part of the workflow keep it from starting: those that are
+    /// not settled or, for a `finally` step, have not ended.
     missing: usize,
 }
 
@@ -121,7 +121,7 @@ impl Frontier {
         }
     }
 
-    /// Records that a step has one dependency fewer, or one more, to wait for.
+    /// Records that a step has one fewer, or one more, dependency to wait for.
     fn count(&mut self, number: usize, over: bool) {
         let missing = &mut self.places[number].missing;
         *missing = if over { *missing - 1 } else { *missing + 1 };

@@ -33,7 +33,7 @@ impl<'s> RunScope<'s> {
         self
     }
 
-    /// The value of `now()`: the time of the last event, unless a person was shown another time.
+    /// The value of `now()`: the time of the last event, unless a person was shown an earlier one.
     /// Otherwise a request that contains the time would always differ from the approved one.
     fn instant(&self) -> u64 {
         let shown = self.node.and_then(|(flow, index)| {

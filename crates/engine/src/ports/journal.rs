@@ -83,7 +83,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
         takeover: Takeover,
     ) -> JournalFuture<'a, Vec<RunId>>;
 
-    /// Runs that are only waiting for a time and whose last event is dated in the future, because
+    /// Runs that are only waiting for a timer and whose last event is dated in the future, because
     /// the clock was set back. The rest of their waiting time is measured on the clock of the
     /// process that wakes them.
     fn dated_ahead(&self, limit: usize) -> JournalFuture<'_, Vec<RunId>>;
@@ -91,7 +91,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// When the next run becomes due, among those that are not due yet.
     fn next_wake(&self) -> JournalFuture<'_, Option<u64>>;
 
-    /// Whether a live holder is driving a run, or will wake it if it is only waiting for a time.
+    /// Whether a live holder is driving a run, or will wake it if it is only waiting for a timer.
     fn is_driven<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, bool>;
 
     /// A run's record in the index.
@@ -138,7 +138,7 @@ serialized_enum! {
         Pending = "pending",
         /// There is something to do now.
         Running = "running",
-        /// It is waiting for an agent, a person or a time.
+        /// It is waiting for an agent, a person or a timer.
         Waiting = "waiting",
         /// It ended successfully.
         Succeeded = "succeeded",
@@ -156,7 +156,7 @@ impl RunStatus {
 }
 
 serialized_enum! {
-    /// What a power failure may cost a run.
+    /// What a run may lose in a power failure.
     Durability {
         /// Nothing that was acknowledged.
         Full = "full",
@@ -181,7 +181,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Whether the run is only waiting for a time.
+    /// Whether the run is only waiting for a timer.
     pub fn is_asleep(&self) -> bool {
         self.status == RunStatus::Waiting && self.waiting.is_none() && self.wake_ms.is_some()
     }
@@ -235,8 +235,8 @@ pub struct Lease {
     pub epoch: u64,
 }
 
-/// The id of a message, chosen by its sender: sending a message twice has the effect of sending it
-/// once.
+/// The id of a message, chosen by its sender: sending a message twice has the same effect as
+/// sending it once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(String);
 
@@ -285,8 +285,8 @@ pub enum Sent {
     Other,
 }
 
-/// A run to record. The caller chooses its id: recording a run twice has the effect of recording it
-/// once.
+/// A run to record. The caller chooses its id: recording a run twice has the same effect as
+/// recording it once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRun {
     /// Its record in the index.
@@ -307,7 +307,7 @@ pub struct Created {
     pub lease: Option<Lease>,
 }
 
-/// Events of a run, written all or nothing.
+/// Events of a run, written atomically.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Append {
     /// The right to write, which another holder may have taken over in the meantime.
@@ -321,7 +321,7 @@ pub struct Append {
     pub answers: Vec<(MessageId, Reply)>,
     /// When the messages were handled.
     pub at_ms: u64,
-    /// What a power failure may cost.
+    /// What may be lost in a power failure.
     pub durability: Durability,
 }
 
@@ -339,7 +339,7 @@ pub struct RunRecord {
     pub workspace: String,
     /// The run that started this one as a step.
     pub parent: Option<RunId>,
-    /// What a power failure may cost.
+    /// What may be lost in a power failure.
     pub durability: Durability,
     pub created_ms: u64,
     /// The run's state.
@@ -383,7 +383,7 @@ pub struct Cursor(pub u64);
 pub struct RunPage {
     /// The runs, newest first. A run whose record is damaged counts as quarantined.
     pub runs: Vec<RunRecord>,
-    /// How many records cannot be read at all.
+    /// The number of records that cannot be read at all.
     pub unreadable: usize,
     /// Where the next page starts; `None` if this is the last page.
     pub next: Option<Cursor>,
@@ -395,7 +395,7 @@ pub struct RunCounts {
     /// Runs by status; statuses without any runs are omitted.
     pub runs: Vec<(String, u64)>,
     /// Waiting runs by the first word of what they are waiting for; the word is empty if they are
-    /// waiting for a time.
+    /// waiting for a timer.
     pub waiting: Vec<(String, u64)>,
     /// The number of unanswered messages.
     pub inbox: u64,
@@ -412,8 +412,8 @@ pub enum JournalError {
     /// Someone else has appended events: read them and decide again.
     #[error("the last event of run `{run}` is number {last}")]
     OutOfOrder { run: RunId, last: u64 },
-    /// A row of the run is not as it was written. The run is quarantined, and all others continue.
-    /// `seq` is the first event that cannot be trusted; 0 is the row of the run itself.
+    /// A row of the run is damaged. The run is quarantined, and all others continue. `seq` is the
+    /// first event that cannot be trusted; 0 is the row of the run itself.
     #[error("the journal of run `{run}` is damaged at event {seq}")]
     Corrupt { run: RunId, seq: u64 },
     /// An event is intact, but this program cannot decode it.

@@ -128,7 +128,7 @@ pub struct ChildRun {
     pub above: RunContext,
     /// Who started the parent run.
     pub actor: Actor,
-    /// What a power failure may cost.
+    /// What the run may lose in a power failure.
     pub durability: Durability,
 }
 
@@ -147,6 +147,6 @@ pub struct PreparedRun {
     pub created: RunCreated,
     /// The sources that its world refers to.
     pub pinned: Vec<PinnedText>,
-    /// What a power failure may cost.
+    /// What the run may lose in a power failure.
     pub durability: Durability,
 }

@@ -64,7 +64,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> ResumeAutho
     }
 }
 
-/// The changes that would send requests to another address or with other credentials.
+/// The changes that would send requests to a different address or with different credentials.
 fn redirected(state: &State, resumption: &Resumption) -> Vec<String> {
     let worlds = state.head.world.as_ref().zip(resumption.world.as_ref());
     let changes = worlds.map(|(before, after)| before.changes(after)).unwrap_or_default();

@@ -154,14 +154,14 @@ impl Forecast {
         }
     }
 
-    /// Without upper bounds, except for the number of child runs: their cost is not known.
+    /// The same without upper bounds, except on the number of child runs, whose cost is not known.
     #[must_use]
     pub fn unbounded(self) -> Forecast {
         let open = self.with(Forecast::NONE, |own, _| ForecastRange { most: None, ..own });
         Forecast { children: self.children, ..open }
     }
 
-    /// The cost of two things together.
+    /// The combined cost of both.
     #[must_use]
     pub fn plus(self, other: Forecast) -> Forecast {
         self.with(other, ForecastRange::plus)

@@ -178,7 +178,7 @@ pub(crate) fn inside(named: &str) -> Failure {
     let message = format!("`{named}` is inside another step");
     let top = StepKey::of_walk(named);
     let hint = match named.contains(['@', ':']) {
-        true => format!("name `{}`: if it failed, whatever succeeded inside it is kept", top.top()),
+        true => format!("name `{}`: if it failed, what succeeded inside it is kept", top.top()),
         false => "name the loop around it".to_owned(),
     };
     refused(message, hint).with("step", named)

@@ -51,7 +51,7 @@ impl RerunReason {
 pub(crate) struct StepSelection {
     /// The reason for each step that runs again, by index; other steps keep their results.
     pub(crate) why: BTreeMap<usize, RerunReason>,
-    /// Lists and loops that only run what is left of them.
+    /// Lists and loops that run only their remaining items or passes.
     pub(crate) reopened: BTreeSet<usize>,
 }
 

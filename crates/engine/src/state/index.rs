@@ -1,4 +1,4 @@
-//! An index of executions, so that finding some does not require a scan of all. It can be derived
+//! An index of executions, so that a lookup does not have to scan all of them. It can be derived
 //! from the executions.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use crate::event::step_key::StepKey;
 /// Executions by their current phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct StepIndex {
-    /// Executions that have started and not ended.
+    /// Executions that have started but not ended.
     pub(super) open: BTreeSet<StepKey>,
     pub(super) failed: BTreeSet<StepKey>,
     /// Executions that have ended with a person's approval.

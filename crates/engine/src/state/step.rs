@@ -23,13 +23,13 @@ pub enum Phase {
     Listed,
     /// A request is in flight.
     Calling(Box<Attempt>),
-    /// It is retried at this time.
+    /// It will be retried at this time.
     Backoff(u64),
-    /// It is polled again at this time.
+    /// It will be polled again at this time.
     Between(u64),
     /// It is waiting until this time.
     Sleeping(u64),
-    /// An answer has arrived and is to be evaluated.
+    /// An answer has arrived but has not been evaluated.
     Answered,
     /// It has failed and will not be retried.
     Failing(Box<Failure>),
@@ -224,7 +224,7 @@ pub struct JudgedSubmission {
 }
 
 impl StepState {
-    /// Whether the execution has started and not ended.
+    /// Whether the execution has started but not ended.
     pub fn is_open(&self) -> bool {
         self.began_ms.is_some() && !self.phase.is_closed()
     }
@@ -307,7 +307,7 @@ impl StepState {
     }
 }
 
-/// The key in the context of a list's failure under which the failures of its items are listed.
+/// The context key under which the failure of a list contains the failures of its items.
 pub(super) const ITEMS: &str = "items";
 
 impl State {

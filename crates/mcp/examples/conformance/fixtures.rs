@@ -111,7 +111,7 @@ fn rich_schema() -> Value {
     })
 }
 
-/// The answer of a tool that asks no questions.
+/// The answer from a tool that asks no questions.
 pub(super) fn answer(name: &str) -> Option<Result<CallToolResult, ErrorData>> {
     let resource = |uri: &str, kind: &str, text: &str| {
         let resource = json!({"uri": uri, "mimeType": kind, "text": text});

@@ -37,7 +37,7 @@ use tokio::sync::broadcast;
 
 /// How long a client may cache a list. Lists only change on demand.
 const TTL_MS: u64 = 60_000;
-/// Maximum number of changes that a slow listener may lag behind.
+/// Maximum number of changes by which a slow listener may lag behind.
 const CHANGES: usize = 16;
 
 fn main() -> io::Result<()> {
@@ -73,8 +73,8 @@ enum Change {
     Prompts,
 }
 
-/// The server of the suite. Clones share their state, so clients without a session see each other's
-/// changes.
+/// The server that the suite tests. Clones share their state, so clients without a session see each
+/// other's changes.
 #[derive(Clone)]
 struct Fixtures {
     changes: broadcast::Sender<Change>,

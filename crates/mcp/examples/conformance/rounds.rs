@@ -1,5 +1,5 @@
-//! Tools and prompts that need an answer first, in the revision without a handshake. An incomplete
-//! result contains the question, and the same request arrives again with the answer.
+//! Tools and prompts that ask a question before they answer, in the revision without a handshake.
+//! An incomplete result contains the question, and the same request arrives again with the answer.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::fixtures::{of, result, said};
 
-/// The answer of a tool that asks a question, or `None` for other tools.
+/// The answer from a tool that asks a question, or `None` for other tools.
 pub(super) fn call(
     request: &CallToolRequestParams,
     can: &ClientCapabilities,
@@ -149,7 +149,7 @@ pub(super) fn prompt(
     Some(prompt.map(GetPromptResponse::from))
 }
 
-/// A question for a person with one text field.
+/// A form with one text field for a person to fill in.
 pub(super) fn elicits(message: &str, field: &str) -> Value {
     let schema = json!({
         "type": "object",
@@ -178,7 +178,7 @@ fn done(words: &str) -> Result<CallToolResponse, ErrorData> {
     said(words).map(CallToolResponse::from)
 }
 
-/// An incomplete result of a tool.
+/// An incomplete result from a tool.
 pub(super) fn asks(requests: Value, state: Option<String>) -> Result<CallToolResponse, ErrorData> {
     unfinished(requests, state).map(CallToolResponse::from)
 }
@@ -206,7 +206,7 @@ fn sealed(word: &str, seal: &RandomState) -> String {
 fn opened(state: &str, seal: &RandomState) -> Result<String, ErrorData> {
     let word = state.split('.').next().unwrap_or_default();
     if sealed(word, seal) != state {
-        return Err(ErrorData::invalid_params("requestState is not what it was", None));
+        return Err(ErrorData::invalid_params("requestState has been altered", None));
     }
     Ok(word.to_owned())
 }

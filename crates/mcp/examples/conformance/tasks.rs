@@ -1,4 +1,4 @@
-//! Tools that answer with a task. The tasks are in memory, and the suite checks every task state.
+//! Tools that answer with a task. Tasks are kept in memory, and the suite checks every task state.
 
 use std::future::ready;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::rounds;
 /// How long a job takes before it fails.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// The answer of a task tool, or `None` for other tools.
+/// The answer from a task tool, or `None` for other tools.
 pub(super) async fn call(
     manager: &TaskManager,
     request: &CallToolRequestParams,

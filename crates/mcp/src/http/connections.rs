@@ -34,7 +34,7 @@ pub(super) async fn serve(
     shutdown.close();
     if timeout(limits.grace, all(&mut open)).await.is_err() {
         shutdown.cut();
-        // A client that still does not read its answer is considered gone.
+        // A client that has still not read its answer is considered gone.
         let _ = timeout(limits::LAST_WORDS, all(&mut open)).await;
         open.abort_all();
     }
@@ -91,7 +91,7 @@ async fn connection(
 enum Phase {
     #[default]
     Open,
-    /// Requests in flight are finished; streams that belong to no request end.
+    /// Requests in flight are finished; all other streams are ended.
     Closing,
     /// Requests still in flight are answered with an error.
     Cut,

@@ -38,8 +38,8 @@ pub(super) struct Endpoint<S> {
     service: StreamableHttpService<TracedHandler<S>, Sessions>,
     pub(super) sessions: Arc<Sessions>,
     options: SessionOptions,
-    /// The server behind the handler, if it is our own. It answers the tasks of 2025-11-25, and
-    /// some calls immediately.
+    /// The server behind the handler, if it is our own. It answers the task requests of 2025-11-25,
+    /// and some calls immediately.
     server: Option<WorkflowServer>,
     limits: HttpLimits,
     shutdown: Shutdown,
@@ -53,7 +53,7 @@ pub(super) struct HttpError {
 }
 
 impl HttpError {
-    /// In the eras with a handshake, a well-formed request gets a success status even if it fails,
+    /// In revisions with a handshake, a well-formed request gets a success status even if it fails,
     /// because clients mistake any other status for a connection error.
     fn well_formed(fault: RpcError, era: Era) -> HttpError {
         let status = match era {
@@ -261,7 +261,7 @@ impl<S: ServerHandler> Endpoint<S> {
         Ok(response)
     }
 
-    /// Handles a request in a session, where its id is in use until it is answered.
+    /// Handles a request in a session; the id is in use until the request is answered.
     async fn work_in(
         &self,
         session: &HttpSession,

@@ -1,9 +1,9 @@
 //! Decides who may send requests. This is the only check, and it precedes every route and method,
 //! including streams.
 //!
-//! A page in a browser can use a host name of its own that resolves to this machine, so the `Host`
-//! must be one of ours, and so must the `Origin` if there is one. Any local process can open a
-//! connection, so a token is required even for local connections.
+//! A web page can come from a host name that resolves to this machine, so the `Host` must be one of
+//! ours, and so must the `Origin` if there is one. Any local process can open a connection, so a
+//! token is required even for local connections.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -88,7 +88,7 @@ pub(super) enum AccessRefusal {
     NoToken,
     #[error("the token is not valid for this server")]
     WrongToken,
-    /// The authorization server's token was rejected for this reason.
+    /// A token from the authorization server was rejected for this reason.
     #[error(transparent)]
     Token(#[from] TokenFault),
     /// The token cannot be checked because the keys are unavailable.
@@ -121,14 +121,14 @@ impl Guard {
         }
     }
 
-    /// Admits requests that name this host, at the given port or at any.
+    /// Admits requests that name this host, on the given port, or on any port if none is given.
     pub fn allow_host(&mut self, host: &str) -> Result<(), AllowListError> {
         let place = HostPort::parse(host).ok_or_else(|| AllowListError::Host(host.to_owned()))?;
         self.hosts.push(place);
         Ok(())
     }
 
-    /// Admits requests from pages of this origin.
+    /// Admits requests from pages with this origin.
     pub fn allow_origin(&mut self, origin: &str) -> Result<(), AllowListError> {
         let place =
             parse_origin(origin).ok_or_else(|| AllowListError::Origin(origin.to_owned()))?;

@@ -1,7 +1,7 @@
-//! Access tokens of an authorization server: checks whether a token is for this server, and whose
-//! it is, without any I/O.
+//! Checks access tokens from an authorization server: whether a token is for this server, and whose
+//! it is. Nothing here does I/O.
 //!
-//! Tokens are signed with RS256 or ES256 by a key of the key set. The algorithm that a token names
+//! Tokens are signed with RS256 or ES256 by a key in the key set. The algorithm that a token names
 //! is trusted only if it matches the type of the key.
 
 use base64::Engine as _;
@@ -205,7 +205,7 @@ fn is_for_us(claims: &Claims, expected: ExpectedClaims<'_>) -> Result<(), TokenF
     }
 }
 
-/// Converts a timestamp to whole seconds; an invalid one counts as long past.
+/// Converts a timestamp to whole seconds; a negative one becomes zero, which is long past.
 #[expect(clippy::cast_sign_loss, reason = "negative values saturate to zero")]
 fn seconds(at: f64) -> u64 {
     (at as u64).min(u64::MAX - limits::CLOCK_LEEWAY_S)

@@ -1,4 +1,4 @@
-//! Streamable HTTP, in front of `rmcp`: one endpoint for clients of both eras.
+//! Streamable HTTP in front of `rmcp`: one endpoint for clients with and without a handshake.
 //!
 //! ```text
 //! connection -> guard (Host, Origin, token) -> endpoint (bodies, faults) -> rmcp -> handler
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Nothing reaches a route before the [`Guard`] has admitted it. The endpoint answers requests that
-//! `rmcp` leaves unanswered or answers badly, in the same words as the pipe does. Any handler can
-//! be served, because nothing here depends on what it does.
+//! `rmcp` leaves unanswered or answers badly, with the same messages as over a pipe. Any handler
+//! can be served, because nothing here depends on what it does.
 
 mod connections;
 mod endpoint;

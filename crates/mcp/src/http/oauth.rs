@@ -1,4 +1,5 @@
-//! The server as an OAuth 2.1 resource: checks tokens of an authorization server against its keys.
+//! The server as an OAuth 2.1 resource: checks tokens from an authorization server against its
+//! keys.
 //!
 //! The keys come from a file, from a URL, or from the URL in the issuer's metadata (RFC 8414 or
 //! `OpenID` Connect). They are fetched through the client in `outbound`. A URL that a person typed
@@ -35,13 +36,13 @@ pub enum KeySource {
 /// Why a server cannot check tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum OAuthError {
-    /// The issuer's URL is not one that can be trusted.
+    /// The issuer's URL cannot be trusted.
     #[error(
         "`{0}` is not a valid issuer: use an https URL without a query or fragment, or http on \
          this machine"
     )]
     Issuer(String),
-    /// The resource is not one that a client could request a token for.
+    /// Clients could not request a token for this resource.
     #[error(
         "`{0}` is not a valid resource: use the URL of this server as clients know it, without a \
          fragment"
@@ -50,12 +51,12 @@ pub enum OAuthError {
     /// The keys cannot be fetched.
     #[error("cannot fetch the issuer's keys")]
     Fetch(#[source] Box<SendError>),
-    /// A fetched or given document is invalid.
+    /// A document that was fetched or supplied is invalid.
     #[error("{0}")]
     Document(&'static str),
 }
 
-/// A resource that accepts the tokens of one issuer.
+/// A resource that accepts tokens from one issuer.
 pub struct ResourceServer {
     issuer: String,
     issuer_url: Url,
@@ -76,7 +77,7 @@ struct CachedKeys {
 }
 
 impl ResourceServer {
-    /// Creates a resource, named as its clients know it, with the issuer of its tokens.
+    /// Creates a resource from the issuer of its tokens and the URL by which clients know it.
     pub fn new(
         issuer: &str,
         resource: &str,

@@ -1,4 +1,4 @@
-//! Answers of the endpoint, and the answers of `rmcp` in the same form.
+//! The endpoint's answers, and those of `rmcp` in the same form.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
@@ -116,8 +116,8 @@ pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
 }
 
 /// Whether a client prefers an event stream to plain JSON: it gives the stream a higher weight, or
-/// names it first. Every client must accept both, and clients with a preference list the preferred
-/// type first.
+/// names it first. Every client must accept both, and a client that has a preference lists the
+/// preferred type first.
 pub(super) fn wants_events(headers: &HeaderMap) -> bool {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let place = |name: &str| accept.split(',').position(|range| kind(range) == name);
@@ -184,7 +184,7 @@ pub(super) fn ending() -> RpcError {
     RpcError::new(SERVER_ERROR, "Server is shutting down", json!({ "details": details }))
 }
 
-/// The stream of one request, which gets an answer even if the shutdown cuts it off.
+/// The stream for one request, which is answered even if the shutdown cuts the stream off.
 pub(super) fn until_cut(response: Response, id: Id<'_>, shutdown: &Shutdown) -> Response {
     if !of_type(&response, EVENTS) {
         return response;
@@ -215,7 +215,7 @@ fn or_else(
     })
 }
 
-/// A stream that belongs to no request and ends as soon as the shutdown starts.
+/// A stream that is not the answer to a request; it ends as soon as the shutdown starts.
 pub(super) fn until_closing(response: Response, open: OpenStream, shutdown: &Shutdown) -> Response {
     if !of_type(&response, EVENTS) {
         return response;

@@ -96,8 +96,8 @@ impl HttpSession {
         opened.unwrap_or_else(|| Err(HttpError::malformed(RpcError::in_use())))
     }
 
-    /// Repeats a check whenever a request changes its stage, until it returns a value; `None` after
-    /// a timeout.
+    /// Repeats a check whenever a request reaches another stage, until it returns a value; `None`
+    /// after a timeout.
     async fn looked<T>(&self, look: impl Fn() -> Option<T>) -> Option<T> {
         loop {
             let moved = self.moved.notified();
@@ -132,8 +132,8 @@ impl HttpSession {
         self.moved.notify_waiters();
     }
 
-    /// Waits until `rmcp` has received a request in flight, because a notification about it comes
-    /// over another connection and may arrive first.
+    /// Waits until `rmcp` has received a request in flight, because a notification about it uses a
+    /// different connection and may arrive first.
     pub(super) async fn is_handed_on(&self, id: &RequestId) {
         self.looked(|| (lock(&self.open).get(id) != Some(&Stage::Read)).then_some(())).await;
     }
@@ -230,7 +230,7 @@ impl Sessions {
     }
 }
 
-/// Closes idle sessions, for as long as it is polled.
+/// Closes idle sessions for as long as it is polled.
 pub(super) async fn sweep(sessions: Arc<Sessions>, idle: Duration) {
     loop {
         tokio::time::sleep(idle / limits::SESSION_LOOKS).await;

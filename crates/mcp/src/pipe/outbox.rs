@@ -1,8 +1,8 @@
 //! Outgoing messages of a pipe, and the requests that are still to be answered.
 //!
-//! Both are bounded. The reader waits while the client does not read its answers, or while many
-//! requests are in flight, because both use memory. Nothing is dropped, and queueing an answer
-//! never blocks.
+//! Both are bounded. The reader waits while the client is not reading its answers, or while many
+//! requests are in flight, because unread answers and open requests use memory. Nothing is dropped,
+//! and queueing an answer never blocks.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -95,7 +95,7 @@ impl Open {
 pub(super) struct Batch {
     answers: Vec<Option<Vec<u8>>>,
     places: HashMap<RequestId, usize>,
-    /// Whether all of the batch has been read.
+    /// Whether the whole batch has been read.
     complete: bool,
 }
 
@@ -178,8 +178,8 @@ impl Outbox {
         // This cannot fail: the protocol types always serialize.
         let Ok(text) = serde_json::to_vec(item) else { return };
         let Some(id) = id else { return self.line(text) };
-        // Locked until the answer is queued, so that anything waiting for the answer comes after
-        // it.
+        // Locked until the answer is queued, so that anything waiting for the answer is queued
+        // after it.
         let mut open = lock(&self.shared.open);
         let Some(OpenRequest { batch, .. }) = open.remove(id) else { return };
         match batch {
@@ -206,7 +206,7 @@ impl Outbox {
         self.send_if_whole(&mut batch);
     }
 
-    /// Queues an answer of the framing, or adds it to its batch.
+    /// Queues an answer from the framing, or adds it to its batch.
     pub(super) fn answer(&self, text: Vec<u8>, batch: Option<&Arc<Mutex<Batch>>>) {
         match batch {
             None => self.line(text),
@@ -331,7 +331,7 @@ mod tests {
 
     use super::*;
 
-    /// A writer that hands over each write only when the test receives it.
+    /// A writer that blocks on each write until the test receives it.
     struct Held(mpsc::SyncSender<Vec<u8>>);
 
     impl Write for Held {

@@ -1,9 +1,10 @@
 //! Approvals of runs, requested in the client that follows the run, because that is where the
 //! person is.
 //!
-//! An agent cannot approve. Only an answer to our elicitation, which shows what would be done,
-//! counts; a tool argument never does. A question that requires a terminal or a PIN, or that does
-//! not fit a client's form, is not asked here. Instead, the run names the command that decides it.
+//! An agent cannot approve. Only an answer to our elicitation counts, because the elicitation shows
+//! what would be done; a tool argument never counts. A question that requires a terminal or a PIN,
+//! or that does not fit a client's form, is not asked here. Instead, the run shows the command for
+//! deciding it.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -67,7 +68,7 @@ pub(super) struct Questions {
     keys: Mutex<VecDeque<Asking>>,
 }
 
-/// A question in a task, with its key there.
+/// A question in a task, with its key in that task.
 #[derive(Debug)]
 struct Asking {
     key: String,
@@ -217,7 +218,8 @@ impl Questions {
         key
     }
 
-    /// Takes the question that a task asked under a key, so that it is answered only once.
+    /// Removes and returns the question that a task asked under a key, so that it is answered only
+    /// once.
     fn take(&self, task: &str, key: &str) -> Option<ApprovalQuestion> {
         let mut keys = lock(&self.keys);
         let at = keys.iter().position(|known| known.key == key && known.task == task)?;

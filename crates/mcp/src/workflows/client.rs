@@ -22,7 +22,7 @@ use crate::message::Id;
 use crate::trace::{self, RequestOutcome};
 use crate::version::Revision;
 
-/// A request of a client, as `rmcp` knows it.
+/// A client's request, as `rmcp` represents it.
 pub(super) type Context = RequestContext<RoleServer>;
 /// What `rmcp` receives with a request.
 pub(super) type Answer<T> = Result<T, ErrorData>;
@@ -66,8 +66,8 @@ impl<'c> McpClient<'c> {
         }
     }
 
-    /// Leaves a call that was to be answered immediately to `rmcp`, because somebody has to be
-    /// asked or it failed. Returns whether it is such a call.
+    /// If the call was to be answered immediately, leaves it to `rmcp` instead, because somebody
+    /// has to be asked or the call failed. Returns whether it is such a call.
     pub(super) fn leaves_it(self) -> bool {
         if let McpClient::AtOnce(client) = self {
             client.is_left.store(true, Ordering::Relaxed);
@@ -101,7 +101,7 @@ impl<'c> McpClient<'c> {
         }
         let Some(context) = self.context() else { return false };
         let known = context.peer.peer_info().map(|info| info.protocol_version.clone());
-        // Requests without a handshake are of a later revision.
+        // Requests without a handshake use a later revision.
         known.is_none_or(|version| version >= ProtocolVersion::V_2025_06_18)
     }
 

@@ -155,7 +155,7 @@ pub(super) async fn take(
     operations.run::<SubmitStep>(&SilentCaller, request).await.map(|_| true)
 }
 
-/// The output for a step that an answer contains.
+/// The step output that an answer contains.
 fn output(step: &str, answer: &Value) -> Option<Value> {
     if let Some(action) = answer["action"].as_str() {
         return (action == "accept").then(|| answer["content"].clone());

@@ -381,7 +381,7 @@ impl WorkflowServer {
         Ok(shorten::result(result, &links, client.reads_structure()).into())
     }
 
-    /// The error for a client without task support that calls a tool which requires it.
+    /// The error for a client without task support that calls a tool that requires it.
     pub(super) fn needs_tasks(&self, operation: &OperationSpec, is_stateless: bool) -> ErrorData {
         let message = format!("`{}` needs a client that supports MCP tasks", operation.name);
         let hint = "use a client that supports tasks, or call workflow_run and workflow_status";
@@ -416,7 +416,8 @@ impl WorkflowServer {
         problem_payload::error(problem, self.payload(what, None, problem, next.as_ref()))
     }
 
-    /// The object of a failure, which is logged under the correlation id in it.
+    /// The object that describes a failure, which is logged under the correlation id in that
+    /// object.
     fn payload(
         &self,
         what: &str,
@@ -489,7 +490,7 @@ impl WorkflowServer {
     }
 }
 
-/// Whether calls of an operation may become tasks.
+/// Whether calls to an operation may become tasks.
 pub(super) fn is_task(operation: &OperationSpec) -> bool {
     operation.tool().is_some_and(|tool| tool.task != Task::Never)
 }
@@ -503,7 +504,7 @@ pub(super) fn started(answer: &Response) -> Result<Option<String>, Problem> {
     read::<Started>(answer.json()).map(|started| started.run_id)
 }
 
-/// The problem with a call that only authors may make, for a client that may only work on runs.
+/// The problem with a call that only authors may make, from a client that may only work on runs.
 fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
     if arguments.get(DRY_RUN).is_some_and(|asked| *asked != false) {
         let message = "`dry_run` shows steps that are not due yet, which this server forbids";
@@ -515,7 +516,7 @@ fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
     Some(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
-/// Rejects cursors for a list that fits on one page, because none was ever handed out.
+/// Rejects cursors for a list that fits on one page, because none was ever issued.
 fn one_page(request: Option<&PaginatedRequestParams>) -> Answer<()> {
     match request.and_then(|request| request.cursor.as_ref()) {
         None => Ok(()),

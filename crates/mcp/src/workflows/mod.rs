@@ -1,7 +1,7 @@
 //! The contract for writing and running workflows, behind `rmcp`.
 //!
 //! ```text
-//! bytes -> framing (pipe, HTTP) -> rmcp (eras, peers, cancellation) -> WorkflowServer -> ops
+//! bytes -> framing (pipe, HTTP) -> rmcp (revisions, peers, cancellation) -> WorkflowServer -> ops
 //! ```
 //!
 //! One [`WorkflowServer`] serves all clients of a process; it holds no per-connection state. Tools,
@@ -76,7 +76,7 @@ pub struct ToolStyle {
     pub spelling: ToolNaming,
     /// How failed calls are reported.
     pub errors: ErrorStyle,
-    /// How a person types the actions that no tool performs.
+    /// The wording of commands that a person types, for actions that no tool performs.
     pub typed: &'static dyn Wording,
 }
 
@@ -132,7 +132,7 @@ struct Shared {
     subscriptions: Subscriptions,
     repeats: FailureCounts,
     drafts: ManifestDrafts,
-    /// Whether the input has ended, so that listeners stop.
+    /// Whether the input has ended, in which case listeners stop.
     ended: watch::Sender<bool>,
     log: Mutex<Box<dyn Write + Send>>,
 }
@@ -225,7 +225,7 @@ impl WorkflowServer {
     /// Logs one line for the operator.
     fn log(&self, line: &str) {
         let mut log = lock(&self.shared.log);
-        // A log that cannot be written must not keep a client from its answer.
+        // A log that cannot be written must not prevent a client from getting its answer.
         let _ = log.write_all(format!("{}\n", line.replace(['\n', '\r'], " ")).as_bytes());
     }
 }

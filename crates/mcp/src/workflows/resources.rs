@@ -201,7 +201,7 @@ fn page(topic: &str) -> Result<&'static str, Problem> {
 }
 
 /// Completes a parameter of a URI template, given the part that has been typed and the run that
-/// another parameter names. In case of an error, the result is empty.
+/// another parameter names. On error, the result is empty.
 pub(super) async fn complete(
     operations: &Operations,
     blank: &str,

@@ -1,6 +1,6 @@
 //! Shortens answers about runs until they fit in a reply, because a model reads every byte of it.
-//! Large values are replaced by their beginning and end, with a link to the resource that contains
-//! the whole value, largest first, until the whole reply fits.
+//! Starting with the largest, values are replaced by their beginning and end and a link to the
+//! resource that contains the whole value, until the reply fits.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
@@ -212,7 +212,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// Drops steps that do not fit: finished and pending steps are left to the resource.
+    /// Drops finished and pending steps until the answer fits; they are still in the resource.
     fn drop_steps(&mut self, at: &str, run: &str, most: usize) {
         let Some(answer) = self.answer.pointer_mut(at) else { return };
         let Some(steps) = answer.get_mut("steps").and_then(Value::as_array_mut) else { return };

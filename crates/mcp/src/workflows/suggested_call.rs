@@ -1,5 +1,5 @@
-//! What to do next: the single call that fixes a failure or continues a run, with tool names as
-//! they are listed, and its explanation.
+//! What to do next: the single call that fixes a failure or continues a run, with an explanation
+//! and with tool names as listed.
 
 use std::sync::Arc;
 
@@ -102,8 +102,8 @@ fn has(operation: &str, style: ToolStyle) -> bool {
     found.and_then(OperationSpec::tool).is_some_and(|tool| style.has(tool))
 }
 
-/// Operations that need one of several arguments, which their schema does not express: the argument
-/// to check for.
+/// Operations that need one of several arguments, although their schema does not express this, each
+/// with the argument to check for.
 const NEEDS: &[(&str, &str)] = &[
     ("catalog.remove", "catalog_id"),
     ("catalog.set_enabled", "catalog_id"),
@@ -116,7 +116,7 @@ const NEEDS: &[(&str, &str)] = &[
     ("workflow.validate", "workflow_id"),
 ];
 
-/// Whether a call is complete: both the one that a hint names and the equivalent tool call.
+/// Whether both the call that a hint names and the equivalent tool call are complete.
 fn is_whole(named: &Invocation, call: &Invocation) -> bool {
     let found = OPERATIONS.iter().find(|one| one.name == call.operation);
     let schema = found.map(|one| (one.request)()).unwrap_or_default();
@@ -273,7 +273,7 @@ mod tests {
             (see(Invocation::of("inbox")), "see `inbox`"),
             (Hint::text("say ").given("overwrite", true), "say `overwrite: true`"),
             (Hint::text("give ").argument("vendor"), "give `vendor`"),
-            // Actions for people only are shown as they are typed.
+            // Actions that only people may take are shown as people type them.
             (
                 Hint::text("ask for ").person(Invocation::of("workflow.resume")),
                 "ask for `workflow.resume`",

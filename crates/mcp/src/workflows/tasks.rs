@@ -247,7 +247,7 @@ impl Tasks<'_> {
         Ok(run)
     }
 
-    /// Cancels a run. The client itself requested it, so nobody has to confirm.
+    /// Cancels a run. The client itself requested it, so nobody has to confirm it.
     pub(super) async fn cancel(&self, id: &str) -> Result<TaskRun, Problem> {
         let run = self.find(id).await?;
         if run.view.has_ended() {

@@ -243,7 +243,7 @@ impl WorkflowServer {
         for warning in warnings.into_inner().unwrap_or_else(PoisonError::into_inner) {
             self.log(&format!("warning: {warning}"));
         }
-        // The notification task ends once nothing can send to it any more.
+        // The notification task ends once nothing can send to it.
         drop(progress);
         if let Some(teller) = teller {
             // All progress is reported before the answer; a failure to do so is ignored.

@@ -93,8 +93,8 @@ fn input(schema: &Value) -> Value {
     Value::Object(object)
 }
 
-/// The schema of an argument. Omits its default, its integer width, and whether it may be null,
-/// which callers do not need to know, and a short description, which adds nothing to the name.
+/// The schema of an argument, without what callers do not need: its default, its integer width,
+/// whether it may be null, and a short description, which adds nothing to the name.
 fn argument(schema: &Value) -> Value {
     let forms = schema["anyOf"].as_array().into_iter().flatten();
     let mut kept = match forms.into_iter().find(|form| form["type"] != "null") {

@@ -37,7 +37,7 @@ pub fn assemble(prompt: &Prompt, context: &dyn Variables) -> Option<String> {
     Some(parts.join("\n\n"))
 }
 
-/// Whether a step's prompt is the same in every context.
+/// Whether a step's prompt, before its variables are filled in, is the same in every context.
 pub fn is_context_free(prompt: &Prompt) -> bool {
     let PromptText::Guide { fragments, .. } = &prompt.text else { return false };
     fragments.iter().all(|fragment| fragment.when.is_none())
@@ -102,8 +102,8 @@ fn inputs_scope(context: &dyn Variables) -> MapScope {
     MapScope::new(Map::from_iter([("inputs".to_owned(), context.to_value())]))
 }
 
-/// Whether an expression of a manifest holds during a walk. The error explains why the context
-/// alone does not decide it.
+/// Whether an expression in a manifest holds during a walk. The error explains why it cannot be
+/// evaluated from the context alone.
 pub(crate) fn expression_holds(expr: &Expr, context: &dyn Variables) -> Result<bool, String> {
     let held = expr.eval_bool(&inputs_scope(context), &mut Fuel::default());
     held.map_err(|error| error.to_string())
@@ -134,8 +134,8 @@ fn sections(blocks: &PromptBlocks) -> String {
     told.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The text of a block. Newer editions of the contract assemble a block from parts; only the parts
-/// with text are shown.
+/// The text of a block. Newer editions of the contract assemble a block from parts; a part without
+/// text is shown as JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,5 +1,5 @@
-//! The prompts that agents receive, the checks of their output, and the step of a guide that is
-//! due.
+//! The prompts that agents receive, the checks on their output, and the walk that finds the next
+//! step of a guide.
 //!
 //! Everything here depends only on the workflow and the caller's arguments; nothing is stored.
 

@@ -32,7 +32,7 @@ pub struct Undecidable {
     pub cause: String,
 }
 
-/// All issues of an output; none if it is valid. A loop has no prompt and no criteria, so any
+/// All issues with an output; empty if it is valid. A loop has no prompt and no criteria, so any
 /// output that is not blank is valid for it.
 pub fn check_output(
     prompt: Option<&Prompt>,
@@ -69,8 +69,8 @@ enum Judgement {
 }
 
 impl Criteria {
-    /// The messages of the rules that apply in a context, which describe what an output will be
-    /// checked for.
+    /// Describes what an output will be checked for: the messages of the rules that apply in a
+    /// context.
     pub fn applicable(&self, context: &dyn Variables) -> Vec<String> {
         match self {
             Criteria::All(parts) => {
@@ -159,7 +159,7 @@ fn denied(message: &str) -> String {
     format!("must not be true: {message}")
 }
 
-/// The issues of a failed `not`: the messages of the rules that hold but must not.
+/// The issues for a failed `not`: the messages of the rules that hold but must not.
 fn refusals(part: &Criteria, context: &dyn Variables) -> Vec<OutputIssue> {
     let message = part.applicable(context).join("; ");
     let told = match part {

@@ -23,12 +23,12 @@ pub struct Placeholder {
     plus: i64,
 }
 
-/// The variable of a placeholder is not in the context.
+/// A placeholder's variable is not in the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnsetVariable;
 
 /// Splits text at its placeholders. Anything that is not a valid placeholder is left as written,
-/// because prompts may quote templates of other systems.
+/// because prompts may quote templates written for other systems.
 pub fn split(text: &str) -> Vec<TextPiece<String>> {
     let mut pieces = Vec::new();
     let mut plain = String::new();

@@ -1,4 +1,4 @@
-//! The parts of responses about a step that never change, rendered once.
+//! The constant parts of responses about a step, rendered once.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Escapes the JSON once for all responses.
+    /// Escapes the JSON once, for use in every response.
     pub fn new(json: String) -> Fixed {
         let escaped = escaped(&json);
         Fixed { json, escaped }

@@ -1,8 +1,8 @@
 //! Walking a guide: finds the next step from what the caller reports as done.
 //!
 //! The walk is stateless: the caller keeps all state. A step inside a loop is identified by its
-//! instance key, `loop@2::step`. A caller that appends the key of each step it was given walks
-//! every loop correctly; for a caller that appends bare ids, their occurrences are counted instead.
+//! instance key, `loop@2::step`. A caller that reports the key of each step it was given walks
+//! every loop correctly; if a caller reports bare ids, their occurrences are counted instead.
 
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ pub enum WalkPosition<'w, 'c> {
 #[derive(Debug)]
 pub struct DueStep<'w, 'c> {
     pub step: &'w Step,
-    /// The key that the caller appends when the step is done.
+    /// The key that the caller reports when the step is done.
     pub key: String,
     /// The enclosing loops, outermost first.
     pub loops: Vec<LoopPass<'w, 'c>>,
@@ -101,9 +101,9 @@ pub fn next<'w, 'c>(
     walk(Walker::new(workflow, completed, context)?, &sequence(workflow))
 }
 
-/// The next step of one loop of a manifest. The steps may be of any kind. Conditions that are
-/// expressions are treated as true, because the caller, who knows the results of earlier steps,
-/// evaluates them.
+/// The next step in one loop of a manifest. The steps may be of any kind. Conditions that are
+/// expressions are treated as true: the caller knows the results of earlier steps and evaluates
+/// them.
 pub fn within<'w, 'c>(
     workflow: &'w Workflow,
     looped: &'w Step,
@@ -148,7 +148,7 @@ fn sequence(workflow: &Workflow) -> Vec<&Step> {
 
 struct Walker<'w, 'c> {
     done: CompletedSteps<'w, 'c>,
-    /// The key of the step being visited; it grows and shrinks with the loops.
+    /// The key of the step being visited; it grows and shrinks as loops are entered and left.
     key: String,
     scope: WalkScope<'w, 'c>,
     loops: Vec<LoopPass<'w, 'c>>,
@@ -321,7 +321,7 @@ impl<'w, 'c> Walker<'w, 'c> {
                 return Ok(None);
             }
         }
-        self.remarks.add(format!("loop `{}` ended at its limit of passes: {limit}", self.key));
+        self.remarks.add(format!("loop `{}` reached its limit of {limit} passes", self.key));
         Ok(None)
     }
 
@@ -378,7 +378,7 @@ impl<'w, 'c> Walker<'w, 'c> {
         found
     }
 
-    /// Warns if a later step was done before the one that is due, which is allowed.
+    /// Warns if a later step was done before the one that is due. This is allowed.
     fn remark_on_later(&mut self, due: usize, steps: &[&'w Step]) {
         // Most callers proceed step by step, so nothing after the due step is done.
         let so_far = steps[..=due].iter().filter(|step| self.done.has_touched(step)).count();

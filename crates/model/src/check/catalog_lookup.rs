@@ -1,5 +1,5 @@
-//! What validation knows about the commands that a workflow runs. This comes from the catalogs;
-//! without them everything is unchecked, which is not an error.
+//! What validation knows about the commands that a workflow runs. This information comes from the
+//! catalogs; a workflow can be validated without them, but then its commands are not checked.
 
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub struct CommandInfo {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     pub name: String,
-    /// Whether the command cannot be called without it.
+    /// Whether the command requires it.
     pub required: bool,
     /// The schema of its value.
     pub schema: Value,
@@ -56,7 +56,7 @@ pub struct Parameter {
 /// The body of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BodyInfo {
-    /// Whether the command cannot be called without it.
+    /// Whether the command requires it.
     pub required: bool,
     pub schema: Value,
 }

@@ -1,4 +1,4 @@
-//! Checks that the commands that steps run exist and receive valid arguments.
+//! Checks that every command run by a step exists and receives valid arguments.
 
 use milepost_syntax::span::Span;
 use milepost_syntax::tree::SyntaxNode;

@@ -31,7 +31,7 @@ impl Checker<'_> {
         self.input_rings();
     }
 
-    /// Reports rules that can never hold or that belong to another type.
+    /// Reports rules that can never hold or that apply only to a different type.
     fn rules(&mut self, input: &Input) {
         let Some(rules) = &input.validate else { return };
         let kind = input.input_type();
@@ -175,7 +175,8 @@ impl Checker<'_> {
     /// Reports inputs whose choices depend on each other, each cycle once.
     fn input_rings(&mut self) {
         let inputs = &self.workflow.inputs;
-        // The excess of inputs has already been reported, and checking them all would be slow.
+        // Having too many inputs has already been reported as an error, and checking them all would
+        // be slow.
         if inputs.0.len() > limits::INPUTS {
             return;
         }

@@ -1,7 +1,7 @@
 //! The checks that need the whole workflow: names, types, order, secrets, commands.
 //!
-//! They run on a draft, so that all other findings are still reported for a document with
-//! structural errors. Parts that could not be read are not checked.
+//! They run on a draft, so a document with structural errors still gets all other findings. Parts
+//! that could not be read are not checked.
 
 pub mod catalog_lookup;
 mod commands;
@@ -59,7 +59,7 @@ pub(crate) struct Checker<'c> {
     pub(crate) steps: HashMap<&'c str, &'c Step>,
     /// The ids and positions of steps that exist but could not be read.
     pub(crate) unread_steps: HashMap<String, Span>,
-    /// Whether some step has no readable id, so that any unknown name may refer to it.
+    /// Whether some step has no readable id, in which case any unknown name may refer to it.
     pub(crate) nameless: bool,
     pub(crate) root: &'c SyntaxNode,
     /// The number of findings before the checks.
@@ -160,7 +160,7 @@ fn duplicates(steps: &[&Step], report: &mut Report) {
     for step in steps {
         let id = step.name();
         if let Some(earlier) = first.get(id) {
-            // A loop may list a top-level step as its body, which does not make it a second step.
+            // A top-level step that a loop lists as its body appears twice but is one step.
             if earlier.at == step.id.at {
                 continue;
             }
@@ -244,8 +244,8 @@ impl<'c> Checker<'c> {
         self.decoding_errors().any(|one| at.holds(one.place.at))
     }
 
-    /// Whether a map may have a key although it seems to be missing: its value could not be read,
-    /// or an unknown key may be a misspelling of it.
+    /// Whether a map may have a key that seems to be missing: its value could not be read, or an
+    /// unknown key may be a misspelling of it.
     pub(crate) fn may_have(&self, map: Span, key: &str) -> bool {
         let Some(map) = self.root.node_at(map) else { return false };
         let is_key = |at: Span| map.entries().iter().any(|(key, _)| key.at == at);
@@ -305,8 +305,8 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Adds a reference to the fix of a rejected step id, so that fixing the id does not break the
-    /// reference.
+    /// Extends the fix for a rejected step id to a reference, so that fixing the id does not break
+    /// the reference.
     pub(crate) fn mend_with_id(&mut self, name: &str, reference: Mend) {
         let Some(finding) = self.refusal(name) else { return };
         finding.mend = finding.mend.take().map(|mend| match mend {
@@ -419,8 +419,8 @@ impl<'c> Checker<'c> {
         }
     }
 }
-/// A rule that tests add to check how workflows that were valid without it are handled. Release
-/// builds do not include it.
+/// A rule that tests add to check what happens to workflows that were valid before the rule
+/// existed. Release builds do not include it.
 #[cfg(debug_assertions)]
 pub mod added_rule {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -430,7 +430,7 @@ pub mod added_rule {
 
     static IS_ADDED: AtomicBool = AtomicBool::new(false);
 
-    /// Adds the rule. From then on no workflow is valid in this process.
+    /// Adds the rule. From then on, no workflow is valid in this process.
     pub fn add() {
         IS_ADDED.store(true, Ordering::Relaxed);
     }

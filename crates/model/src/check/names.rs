@@ -19,7 +19,7 @@ use crate::templated::{Dynamic, Located};
 
 /// The fields of a step that expressions can read.
 const STEP_FIELDS: &[&str] = &["output", "status", "error", "attempts", "headers"];
-/// The fields that a step can read of itself.
+/// The fields of its own that a step can read.
 const SELF_FIELDS: &[&str] = &["output"];
 /// The fields of the run that expressions can read.
 const RUN_FIELDS: &[&str] = &["id", "workflow", "started_at"];
@@ -38,7 +38,7 @@ struct Site<'s, 'n> {
 struct LocalNames<'s> {
     step: Option<&'s Step>,
     extra: Vec<&'s str>,
-    /// Whether the item's name is invalid, so that any unknown name may refer to the item.
+    /// Whether the item's name is invalid, in which case any unknown name may refer to the item.
     nameless_item: bool,
     /// Whether the step has an unknown key, which may be a misspelling of one that defines a name.
     unsure: bool,
@@ -226,7 +226,7 @@ impl<'c> Checker<'c> {
         if site.place.has_response() {
             roots.extend(["output", "status_code"]);
         }
-        // The bare name of an input or step only lacks its root.
+        // A bare input or step name lacks only its root.
         let rooted = match (self.is_input(name), self.is_step(name)) {
             (true, false) => Some(format!("inputs.{name}")),
             (false, true) => Some(format!("steps.{name}.output")),
@@ -494,7 +494,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Checks whether the output that a reference reads can have the path.
+    /// Checks whether a step's output can have the path that a reference reads.
     fn output_reference(&mut self, name: &str, reference: &Reference, located: Located<'_>) {
         let is_output = reference.field(1) == Some("output") && reference.path.len() > 2;
         let Some(step) = self.step(name).filter(|_| is_output && !reference.guarded) else {
@@ -555,8 +555,8 @@ fn quoted(name: &str) -> String {
     format!("`{name}`")
 }
 
-/// The position and text that replace a segment with another name. A name that is not an identifier
-/// cannot follow a dot, so it is written in brackets.
+/// The position and replacement text for changing a segment to another name. A name that is not an
+/// identifier cannot follow a dot, so it is written in brackets.
 fn rewritten(name: &str, segment: &Segment, located: Located<'_>) -> (SourceLocation, String) {
     let Span { start, end } = segment.span;
     let before = located.expr.source()[..start as usize].chars().next_back();

@@ -73,8 +73,7 @@ fn never(when: &When) -> bool {
     }
 }
 
-/// Whether a step reads the status of another one, so that it runs regardless of how that one
-/// ended.
+/// Whether a step reads another step's status and therefore runs regardless of how that step ended.
 fn looks_at_status(step: &Step) -> bool {
     let Some(When::Expr(bare)) = &step.when else { return false };
     let mut references = bare.expr.references().iter();

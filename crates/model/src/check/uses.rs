@@ -1,4 +1,4 @@
-//! Where a workflow has expressions, and what each of these places allows.
+//! Where expressions occur in a workflow, and what each of these places allows.
 
 use crate::input::ArgumentSource;
 use crate::named_enum::named_enum;
@@ -70,7 +70,7 @@ fn all<'e>(
     values.into_iter().flat_map(Dynamic::exprs).map(ExprUse::at(place))
 }
 
-/// The expressions of one step, without those in a loop's body.
+/// The expressions of one step, excluding those in a loop's body.
 pub(crate) fn of_step(step: &Step) -> Vec<ExprUse<'_>> {
     let mut found = Vec::new();
     if let Some(When::Expr(bare)) = &step.when {

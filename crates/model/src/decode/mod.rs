@@ -343,7 +343,7 @@ const RIVALS: &[KnownKeys] =
 pub(crate) struct Fields<'n, 'r> {
     node: &'n SyntaxNode,
     known: KnownKeys,
-    /// Sets other names that authors use for a key.
+    /// Other names that authors use for a key.
     pub(crate) slips: Aliases,
     /// Keys that authors put here although they belong in the map of another key.
     pub(crate) homes: Aliases,
@@ -521,8 +521,8 @@ pub(crate) fn object_schema(fields: &[(&str, bool, &str, Value)]) -> Value {
 
 /// Declares a struct together with its decoder and its JSON Schema.
 ///
-/// `req` keys are required, `opt` keys are optional. `must` keys are required too, but the rest is
-/// still decoded without them, so that its findings are reported as well. Each row consists of key,
+/// `req` keys are required, `opt` keys are optional. `must` keys are required too, but if one is
+/// missing, the rest is still decoded and its findings are reported. Each row consists of key,
 /// field, kind, type and description. `kept` keys are accepted for other tools, with a warning that
 /// they have no effect here.
 macro_rules! shape {
@@ -593,7 +593,8 @@ macro_rules! shape {
 }
 pub(crate) use shape;
 
-/// Declares an enum of words: the type, its decoder with a did-you-mean, and its schema.
+/// Declares an enum of words: the type, its decoder with "did you mean" suggestions, and its
+/// schema.
 macro_rules! words {
     (
         $(#[$meta:meta])*

@@ -157,7 +157,8 @@ impl Report {
         self.left_out_error || self.findings.iter().any(|one| one.severity == Severity::Error)
     }
 
-    /// Whether the limit is reached, so that building the message of a finding can be skipped.
+    /// Whether the limit has been reached, in which case the message of a finding need not be
+    /// built.
     pub(crate) fn is_full(&self) -> bool {
         self.findings.len() >= limits::FINDINGS
     }

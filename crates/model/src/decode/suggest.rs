@@ -93,8 +93,8 @@ impl Sketch {
         Sketch { length: folded.chars().count(), letters }
     }
 
-    /// Whether the edit distance must exceed a limit. Each edit changes the length by at most one
-    /// and adds or removes at most one letter.
+    /// Whether the edit distance is certain to exceed a limit. Each edit changes the length by at
+    /// most one and adds or removes at most one letter.
     fn distance_is_over(&self, allowed: usize, other: &Sketch) -> bool {
         let removed = (self.letters & !other.letters).count_ones();
         let added = (other.letters & !self.letters).count_ones();

@@ -1,7 +1,8 @@
 //! The syntax tree of an expression.
 //!
-//! Everything that can be long without nesting — operators of one level, member access, choices —
-//! is one node with a list, so that no traversal and no drop recurses deeper than the source nests.
+//! Anything that can be long without nesting — operators of one precedence level, member access,
+//! conditionals — is one node with a list, so no traversal or drop recurses deeper than the source
+//! is nested.
 
 use milepost_syntax::span::Span;
 use regex::Regex;
@@ -21,7 +22,7 @@ pub(super) enum NodeKind {
     Literal(Literal),
     /// A macro's variable: its index on the stack of variables.
     Local(usize),
-    /// A name from the scope, or the name of a type if the scope does not have it.
+    /// A name from the scope, or the name of a type if the scope has no such name.
     Root(Box<str>),
     List(Vec<Element>),
     Map(Vec<Entry>),

@@ -235,7 +235,7 @@ fn expected_operator(span: Span, text: &str) -> SyntaxError {
     SyntaxError::new(span, format!("expected an operator before `{text}`"))
 }
 
-/// The error for `items.0`; the number consists only of digits if it was meant as an index.
+/// The error for `items.0`. It includes a fix only if the number consists of digits alone.
 fn number_member(span: Span, digits: &str) -> SyntaxError {
     let error = SyntaxError::new(span, format!("write an index in brackets: `[{digits}]`"));
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {

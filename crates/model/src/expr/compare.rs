@@ -6,7 +6,7 @@ use super::fuel::{Exhausted, Fuel};
 use super::number;
 use super::value::Value;
 
-/// Whether two values are equal. Values of different types are not, except numbers, which are
+/// Whether two values are equal. Values of different types never are, except for numbers, which are
 /// compared by value.
 pub(super) fn equal(
     fuel: &mut Fuel,

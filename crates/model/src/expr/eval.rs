@@ -21,7 +21,7 @@ pub(super) type Eval<T> = Result<T, Box<EvalError>>;
 pub(super) type Valued<'v> = Eval<Value<'v>>;
 
 /// What methods of optionals accept, as worded in errors.
-pub(super) const AN_OPTIONAL: &str = "an optional, as `.?` yields it";
+pub(super) const AN_OPTIONAL: &str = "an optional, such as the result of `.?`";
 
 pub(super) struct Evaluator<'v, 'f> {
     pub(super) source: &'v str,

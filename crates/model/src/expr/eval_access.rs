@@ -38,7 +38,7 @@ impl<'v> Evaluator<'v, '_> {
         }
     }
 
-    /// Reads a field or an index. The inner error is the index that does not exist.
+    /// Reads a field or an index. The inner error is the field or index that does not exist.
     fn look(
         &mut self,
         value: &Value<'v>,

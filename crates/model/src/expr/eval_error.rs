@@ -114,7 +114,7 @@ pub enum EvalErrorKind {
 }
 
 impl EvalErrorKind {
-    /// Whether the error means that something is missing, which `coalesce()` accepts.
+    /// Whether the error means that something is missing. `coalesce()` ignores such errors.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::UnknownName { .. } | Self::MissingKey { .. } | Self::OutOfRange { .. } => true,
@@ -125,7 +125,7 @@ impl EvalErrorKind {
         }
     }
 
-    /// Whether a limit of the whole evaluation was exceeded, which no operator may absorb.
+    /// Whether a limit of the whole evaluation was exceeded. No operator may absorb such an error.
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::TooExpensive | Self::TooLarge | Self::TooDeep)
     }
@@ -145,8 +145,8 @@ fn field_help(of: &str, found: ValueType, field: &str) -> String {
             format!(": write `size({of})`")
         }
         (ValueType::List, _) => format!(": read one element as `{of}[0]`, or each with `map`"),
-        (ValueType::String, _) => ": if it holds JSON, read it with `parse_json`".to_owned(),
-        (ValueType::Null, _) => ": `.?` reads a field of what may be null".to_owned(),
+        (ValueType::String, _) => ": if it contains JSON, parse it with `parse_json`".to_owned(),
+        (ValueType::Null, _) => ": use `.?` to read a field of a value that may be null".to_owned(),
         _ => String::new(),
     }
 }
@@ -159,7 +159,7 @@ fn operands_help(op: &str, left: ValueType, right: ValueType) -> &'static str {
     } else if either(ValueType::Optional) {
         ": take its value with `orValue(…)`"
     } else if op == "+" && either(ValueType::String) {
-        ": convert the other with `string(…)`"
+        ": convert the other operand with `string(…)`"
     } else if op != "in" && either(ValueType::String) && (number(left) || number(right)) {
         ": convert the string with `int(…)` or `double(…)`"
     } else {

@@ -6,10 +6,10 @@ use super::ast::{AccessKind, BinaryOp, ChainLink, ExprNode, NodeKind};
 use super::lexer::is_word;
 use super::literal::Literal;
 
-/// A name such as `steps.my-step`, which parses as the subtraction `steps.my - step` although no
-/// author can mean that.
+/// A name such as `steps.my-step`. It parses as the subtraction `steps.my - step`, which no author
+/// can have meant.
 ///
-/// For `inputs` it is only a suspicion, since inputs may be numbers, so callers must check which
+/// For `inputs` this is only a suspicion, since inputs may be numbers, so callers must check which
 /// names exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HyphenatedName {
@@ -21,7 +21,7 @@ pub struct HyphenatedName {
     pub replacement: String,
 }
 
-/// Names that start a reference of their own, so that a hyphen before them may be a minus sign.
+/// Names that start a reference of their own, so a hyphen before them may be a minus sign.
 const ROOTS: [&str; 8] =
     ["inputs", "steps", "env", "run", "item", "index", "output", "status_code"];
 
@@ -49,7 +49,7 @@ fn may_be_subtracted(operand: &ExprNode) -> bool {
     }
 }
 
-/// The hyphenated name of a step or an input around an offset, found by its characters only.
+/// The hyphenated name of a step or an input around an offset, based on its characters alone.
 pub(super) fn hyphenated_name_at(source: &str, at: usize) -> Option<HyphenatedName> {
     let bytes = source.as_bytes();
     let in_name = |byte: &u8| is_word(*byte) || *byte == b'-';

@@ -1,4 +1,4 @@
-//! Infers what an expression yields, if its text determines that.
+//! Infers what kind of value an expression yields, if that can be determined from its text.
 
 use super::ast::{AccessKind, AccessStep, BinaryOp, Call, ExprNode, MacroKind, NodeKind, UnaryOp};
 use super::function::Function;
@@ -7,7 +7,8 @@ use super::{Reference, reference};
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// The kind of a JSON value, as far as it is known without evaluation, named as in messages.
+    /// The kind of a JSON value, if it is known without evaluation. The names are those used in
+    /// messages.
     pub InferredKind {
         Null = "null",
         Bool = "a boolean",

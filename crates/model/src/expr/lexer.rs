@@ -226,8 +226,8 @@ impl<'s> Lexer<'s> {
         Ok(tok)
     }
 
-    /// Whether `??` or `?.` was borrowed from another language. `?.5 : 1` without a space is a
-    /// choice.
+    /// Whether `??` or `?.` was borrowed from another language. `?.5 : 1` is a conditional without
+    /// a space after the `?`.
     fn is_foreign_question(&self, next: Option<u8>) -> bool {
         match next {
             Some(b'?') => true,

@@ -17,7 +17,7 @@ pub const FUEL_DEFAULT: u64 = 100_000;
 /// Maximum size of a result, in bytes of its compact JSON text.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 
-/// Maximum nesting depth of a value, which is what the JSON parser accepts when a result is read
+/// Maximum nesting depth of a value: the depth that the JSON parser accepts when a result is read
 /// back.
 ///
 /// It bounds the recursion of every traversal of a value.

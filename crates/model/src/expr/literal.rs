@@ -145,7 +145,8 @@ fn bad_escape(escape: &str, offset: usize) -> SyntaxError {
     let error = SyntaxError::new(span, format!("`{shown}` is not an escape"));
     if shown.ends_with(['x', 'X', 'u', 'U']) || shown.ends_with(|last: char| last.is_ascii_digit())
     {
-        return error.help("an escape by number is `\\x41`, `\\u0041`, `\\U00000041` or `\\101`");
+        return error
+            .help("write a numeric escape as `\\x41`, `\\u0041`, `\\U00000041` or `\\101`");
     }
     error
         .help("write the backslash twice, or a raw string such as `r'\\d+'`")

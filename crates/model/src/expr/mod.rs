@@ -1,11 +1,11 @@
 //! The expression language: CEL over JSON.
 //!
-//! An [`Expr`] is parsed once and evaluated any number of times. The language is that of the CEL
-//! specification with optional syntax, without unsigned integers, times, messages and containers.
-//! It differs from CEL as JSON and workflows require: integers and floating-point numbers mix in
-//! arithmetic, results are finite, unknown functions are found before anything runs, maps are
-//! visited in key order, and every evaluation terminates (`limits.rs`). `has()` also accepts an
-//! index, and `string(1.0)` is `1.0`, as a template inserts it.
+//! An [`Expr`] is parsed once and evaluated any number of times. The language follows the CEL
+//! specification, including the optional syntax, but without unsigned integers, times, messages and
+//! containers. It deviates from CEL where JSON and workflows require it: integers and
+//! floating-point numbers mix in arithmetic, results are finite, unknown functions are found before
+//! anything runs, maps are visited in key order, and every evaluation terminates (`limits.rs`).
+//! `has()` also accepts an index, and `string(1.0)` is `1.0`, as in a template.
 //!
 //! Nothing here reads a clock, a file or the environment, because all data comes through a
 //! [`Scope`].
@@ -70,7 +70,7 @@ struct Inner {
     hyphenated: Vec<HyphenatedName>,
 }
 
-/// A call of `secret()`.
+/// A call to `secret()`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretUse {
     pub name: String,
@@ -114,7 +114,8 @@ impl Expr {
         &self.inner.hyphenated
     }
 
-    /// What the expression yields, if its text and the kinds of its references determine that.
+    /// The kind of value that the expression yields, if its text and the kinds of its references
+    /// determine it.
     pub fn infer(&self, of: &dyn Fn(&Reference) -> InferredKind) -> InferredKind {
         Inference { source: self.source(), of }.kind(&self.inner.root)
     }
@@ -141,7 +142,7 @@ impl Expr {
         self.outcome(scope, fuel).map_err(|error| *error)
     }
 
-    /// Evaluates a condition: any result but a boolean is an error.
+    /// Evaluates a condition; any result other than a boolean is an error.
     pub fn eval_bool(&self, scope: &dyn Scope, fuel: &mut Fuel) -> Result<bool, EvalError> {
         self.condition(scope, fuel).map_err(|error| *error)
     }

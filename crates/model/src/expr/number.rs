@@ -11,7 +11,7 @@ const INT_LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
 /// Computes `left op right`; `None` if one of them is not a number.
 ///
-/// Integers stay integers. If one side is a floating-point number, the other is converted too,
+/// Integers stay integers. If one side is a floating-point number, the other is converted to one,
 /// because an expression must work regardless of whether an API returns `20` or `20.0`.
 pub(super) fn arithmetic<'v>(
     op: BinaryOp,

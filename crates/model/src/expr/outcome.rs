@@ -61,8 +61,7 @@ impl Size {
         })
     }
 
-    /// Converts keys that are not strings to text. Two of them may become the same key, which is an
-    /// error.
+    /// Converts keys that are not strings to text. It is an error if this produces a duplicate key.
     fn convert_map(&mut self, map: &Map<'_>, depth: usize) -> Result<Json, EvalErrorKind> {
         let mut object = JsonMap::with_capacity(map.len());
         for (key, value) in map.entries() {

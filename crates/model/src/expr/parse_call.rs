@@ -1,4 +1,4 @@
-//! Parses calls of functions, methods and macros, and the few calls with special rules.
+//! Parses calls to functions, methods and macros, and the few calls with special rules.
 
 use milepost_syntax::span::Span;
 use regex::{Regex, RegexBuilder};

@@ -105,7 +105,7 @@ impl<'s> Parser<'s> {
         &self.source[span.range()]
     }
 
-    /// Consumes the closing bracket for the one at `open`.
+    /// Consumes the bracket that closes the one at `open`.
     pub(super) fn close(&mut self, tok: Tok, open: Span) -> Parsed<Span> {
         match self.token.tok {
             found if found == tok => Ok(self.bump()?.span),
@@ -266,7 +266,8 @@ impl<'s> Parser<'s> {
         if !matches!(&base.kind, NodeKind::Root(name) if is_type(name))
             && let Some(found) = reference::of(self.source, &base, &steps)
         {
-            // References inside the indexes were recorded first, but come after it in the source.
+            // References inside the indexes were recorded first, but come after this one in the
+            // source.
             self.references.insert(mark, found);
         }
         if steps.is_empty() {

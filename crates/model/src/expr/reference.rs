@@ -5,7 +5,7 @@ use milepost_syntax::span::Span;
 use super::ast::{AccessKind, AccessStep, ExprNode, NodeKind};
 use super::literal::{self, Literal};
 
-/// One use of data: a root name and the path that follows it.
+/// A reference to data in the scope: a root name and the path that follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The root name in the scope, such as `inputs`.

@@ -245,7 +245,7 @@ impl<'v> Map<'v> {
         }
     }
 
-    /// The keys, sorted, in the order in which macros visit them.
+    /// The sorted keys, in the order in which macros visit them.
     pub(super) fn sorted_keys(&self) -> List<'v> {
         let items = match self {
             Map::Json(map) => {

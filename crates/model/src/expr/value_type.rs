@@ -5,7 +5,7 @@ use std::fmt;
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// The type of a value, as `type(x)` yields it and errors name it.
+    /// The type of a value, as returned by `type(x)` and named in errors.
     pub ValueType {
         Bool = "bool",
         /// A byte string, which JSON does not have.
@@ -17,10 +17,10 @@ named_enum! {
         /// An object.
         Map = "map",
         Null = "null_type",
-        /// A value that may be absent, as `.?` yields it.
+        /// A value that may be absent, such as the result of `.?`.
         Optional = "optional_type",
         String = "string",
-        /// A type, as `type(x)` yields it.
+        /// A type, such as the result of `type(x)`.
         Type = "type",
     }
 }

@@ -90,7 +90,7 @@ impl Finding {
         Finding::error(map, Rule::Required, message).suggest(then)
     }
 
-    /// Suggests what was probably meant in place of a value or of a part of a string.
+    /// Suggests what was probably meant in place of a value or part of a string.
     pub(crate) fn did_you_mean(
         self,
         place: impl Into<SourceLocation>,
@@ -194,7 +194,7 @@ named_enum! {
         ExpressionType = "expression-type",
         /// Steps that wait for each other.
         Cycle = "cycle",
-        /// A `run` that refers to nothing that can be run.
+        /// A `run` whose target does not exist or cannot be run.
         Command = "command",
         /// An argument that is unknown, missing or of the wrong type.
         Argument = "argument",
@@ -216,11 +216,11 @@ named_enum! {
         UnusedInput = "unused-input",
         /// A step that can never run.
         NeverRuns = "never-runs",
-        /// A step that reads another step that is defined below it.
+        /// A step that reads a step defined below it.
         DefinedLater = "defined-later",
-        /// A write before anything was read.
+        /// A write before any read.
         WriteBeforeCheck = "write-before-check",
-        /// A write that nothing guards.
+        /// An unguarded write.
         UnguardedWrite = "unguarded-write",
         /// A `create` that does not first check whether the resource exists.
         CreateWithoutCheck = "create-without-check",
@@ -228,7 +228,7 @@ named_enum! {
         UnapprovedWrite = "unapproved-write",
         /// A path that the schema allows but does not declare.
         UnmentionedPath = "unmentioned-path",
-        /// A missing version where one is usual.
+        /// A missing version, or a required version that this version of Milepost does not satisfy.
         Version = "version",
         /// A notation that works but is not the usual one.
         Spelling = "spelling",

@@ -111,7 +111,7 @@ impl Hint {
         self
     }
 
-    /// Appends an argument of the call that the hint is about, whose value has yet to be chosen.
+    /// Appends an argument of the call that the hint is about; its value has yet to be chosen.
     #[must_use]
     pub fn argument(self, name: &str) -> Hint {
         self.given(name, Value::Null)

@@ -12,9 +12,9 @@ named_enum! {
     pub Category {
         /// The request or a document is wrong.
         Validation = "validation",
-        /// What the request refers to does not exist.
+        /// Something that the request refers to does not exist.
         NotFound = "not_found",
-        /// What the request refers to is not in the state that the caller expects.
+        /// Something that the request refers to is not in the state that the caller expects.
         Conflict = "conflict",
         /// The request could not be carried out.
         Execution = "execution",
@@ -38,7 +38,7 @@ macro_rules! codes {
                 match self { $(Code::$name => $code),* }
             }
 
-            /// The category, which determines what a caller can do about it.
+            /// The category, which determines what a caller can do about the problem.
             pub fn category(self) -> Category {
                 match self { $(Code::$name => Category::$category),* }
             }

@@ -28,7 +28,7 @@ pub struct Violation {
     pub column: u32,
     /// The next action to take.
     pub suggestion: Option<String>,
-    /// A change that fixes exactly this, if it is certain.
+    /// A change that fixes exactly this violation, if one is certain.
     pub fix: Option<Fix>,
     /// The byte range it is about.
     pub at: Span,

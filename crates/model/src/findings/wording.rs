@@ -1,9 +1,9 @@
-//! How an interface (a *door*, such as the command line or MCP) words the operations that hints
-//! name, and for which door a response is written.
+//! How an interface, such as the command line or MCP, words the operations that hints name, and
+//! which interface a response is written for.
 //!
-//! Responses are serialized far below the door that requested them. [`scoped`] sets the wording of
-//! that door for the duration of a call, and [`Worded`] fields are written in it; outside such a
-//! call the [`Neutral`] wording is used.
+//! Responses are serialized far below the interface that requested them. [`scoped`] sets the
+//! wording of that interface for the duration of a call, and [`Worded`] fields are written in it;
+//! outside such a call, the [`Neutral`] wording is used.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::hint::{Hint, Invocation};
 
-/// The wording of a door.
+/// The wording of an interface.
 pub trait Wording: fmt::Debug + Send + Sync {
     /// Formats a call that any reader of the hint can make.
     fn call(&self, call: &Invocation) -> String;
@@ -71,7 +71,7 @@ impl Drop for Restore {
     }
 }
 
-/// Runs work that writes responses for a door, with its wording set on this thread.
+/// Runs work that writes responses for an interface, with its wording set on this thread.
 pub fn scoped<T>(wording: &Arc<dyn Wording>, work: impl FnOnce() -> T) -> T {
     let _restore = Restore(DOOR.with(|door| door.replace(Some(Arc::clone(wording)))));
     work()
@@ -84,8 +84,8 @@ pub fn current<T>(ask: impl FnOnce(&dyn Wording) -> T) -> T {
     ask(door.as_deref().unwrap_or(&Neutral))
 }
 
-/// A hint in a response. It is serialized as text in the wording of the door that the response is
-/// for.
+/// A hint in a response. It is serialized as text in the wording of the interface that the response
+/// is for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Worded(pub Hint);
 
@@ -116,7 +116,7 @@ impl Serialize for Worded {
     }
 }
 
-/// Reads the text that a door wrote as a plain sentence.
+/// Reads the text that an interface wrote as a plain sentence.
 impl<'de> Deserialize<'de> for Worded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Worded, D::Error> {
         String::deserialize(deserializer).map(Worded::from)

@@ -14,7 +14,7 @@ const FRAME_PADDING: f64 = 20.0;
 const FRAME_HEADING_GAP: f64 = 10.0;
 /// Height of the heading of the `finally` section.
 pub(super) const FINALLY_HEADING: f64 = 40.0;
-/// Space between the main and the `finally` section.
+/// Space between the main section and the `finally` section.
 const SECTION_GAP: f64 = 56.0;
 /// Space between the main section and the bar that closes it.
 const BAR_GAP: f64 = 20.0;

@@ -56,7 +56,7 @@ impl Cell {
     }
 }
 
-/// Which end of a long link owns the dummies that it passes through.
+/// What owns the dummies of a long link: its upper end, its lower end, or the link itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Trunk {
     Upper(usize),
@@ -74,7 +74,7 @@ impl Grid {
         grid
     }
 
-    /// Routes every link through the rows it passes.
+    /// Routes every link through the rows between its ends.
     fn chain(&mut self, level: &Level) {
         let ends: Vec<_> = level.links.iter().map(|link| self.ends(link)).collect();
         let mut leaving = vec![0_usize; self.cells.len()];
@@ -126,7 +126,8 @@ impl Grid {
     fn connect(&mut self, chain: &[usize]) {
         for pair in chain.windows(2) {
             let (upper, lower) = (pair[0], pair[1]);
-            // A straight long link does not affect the order, which compares adjacent rows.
+            // A straight long link does not affect the order, because only adjacent rows are
+            // compared.
             let is_neighbour = self.cells[lower].row == self.cells[upper].row + 1;
             if is_neighbour && !self.cells[upper].below.contains(&lower) {
                 self.cells[upper].below.push(lower);
@@ -163,8 +164,8 @@ impl Grid {
         }
     }
 
-    /// Sorts rows by the middle of their neighbours, downwards and upwards, and keeps the best
-    /// order found.
+    /// Sorts each row by the mean position of its neighbours, sweeping down and then up, and keeps
+    /// the best order found.
     pub(super) fn reduce_crossings(&mut self) {
         let mut best = (self.crossings(), self.rows.clone());
         for _ in 0..limits::GRAPH_CROSSING_ROUNDS {

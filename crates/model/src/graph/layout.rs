@@ -1,10 +1,10 @@
 //! Layered layout of one level: boxes in rows, links flowing down between them.
 //!
-//! It takes the usual four steps: rows by longest path (this module), dummies where a link passes
-//! through a row and a few barycenter sweeps against crossings (`grid.rs`), positions by least
+//! It has the usual four stages: rows by longest path (this module), dummies where a link passes
+//! through a row and a few barycenter sweeps to reduce crossings (`grid.rs`), positions by least
 //! squares (`positions.rs`), and the wires (this module). In addition, rows have a maximum width,
 //! so a fan-out of thirty becomes a block that can be scrolled rather than a ribbon, and long links
-//! that share an end share their dummies, so they read as one trunk that branches. Boxes never
+//! that share an end share their dummies, so they look like one branching trunk. Boxes never
 //! overlap, and links that follow their dummies bend only between rows.
 
 use std::collections::HashMap;
@@ -18,8 +18,8 @@ use crate::limits;
 const ROW_GAP: f64 = 44.0;
 /// Space above a row that a labelled link enters.
 const LABEL_ROW_GAP: f64 = 68.0;
-/// How far from the centre of a box a link against the flow is attached, as a fraction of its
-/// width.
+/// The distance from the centre of a box to the end of a link against the flow, as a fraction of
+/// the box's width.
 const BACK_LINK_OFFSET: f64 = 0.25;
 
 /// The width and height of a box.
@@ -134,7 +134,7 @@ impl Grid {
     }
 
     /// The vertical positions of each dummy's buses, the one above it and the one below it. Buses
-    /// between the same rows are kept apart so that they do not seem to join.
+    /// between the same rows are kept apart so that they do not appear to join.
     fn buses(&self, bands: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let mut heights = vec![(0.0, 0.0); self.cells.len()];
         for (row, pair) in bands.windows(2).enumerate() {

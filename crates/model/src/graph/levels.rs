@@ -14,9 +14,9 @@ use crate::order::topological;
 
 /// The levels of a graph.
 pub(super) struct Levels {
-    /// The steps outside any loop that are not in `finally`.
+    /// The steps that are neither in a loop nor in `finally`.
     pub(super) main: Level,
-    /// The steps outside any loop that always run last.
+    /// The steps of `finally` that are not in a loop.
     pub(super) finally: Level,
     /// The body of each node, by node index; empty unless the node is a loop.
     pub(super) bodies: Vec<Level>,
@@ -135,8 +135,8 @@ impl Level {
         self.sequence = self.topological(|member| member);
     }
 
-    /// Traverses depth first in document order. A link to a step that is still being visited closes
-    /// a cycle.
+    /// Traverses the level depth-first in document order. A link to a step that is still being
+    /// visited closes a cycle.
     fn mark_back_links(&mut self) {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

@@ -141,7 +141,7 @@ fn label(text: &str) -> String {
             _ => safe.push(c),
         }
     }
-    // Mermaid rewrites anything that looks like a style statement anywhere in a line, which breaks
+    // Mermaid rewrites anything in a line that looks like a style statement, and this breaks
     // entities.
     safe.replace("style", "#115;tyle").replace("classDef", "#99;lassDef")
 }

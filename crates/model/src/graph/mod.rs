@@ -84,7 +84,7 @@ impl Graph {
 }
 
 impl GraphNode {
-    /// The step's name as a person knows it, safe to show on one line.
+    /// The step's display name, safe to show on one line.
     fn name(&self) -> String {
         let title = visible(&self.title);
         if title.is_empty() { visible(&self.id) } else { title }
@@ -92,7 +92,7 @@ impl GraphNode {
 }
 
 /// Makes text safe to show on one line: runs of white space become one space, and characters that
-/// could control a terminal, reorder a line, be invisible or break XML are escaped.
+/// are invisible or could control a terminal, reorder a line or break XML are escaped.
 fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for word in text.split_whitespace() {

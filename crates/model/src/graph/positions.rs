@@ -10,7 +10,7 @@ pub(super) const BOX_GAP: f64 = 28.0;
 const LANE_GAP: f64 = 16.0;
 
 impl Grid {
-    /// Pulls every cell towards its neighbours, row by row, within the limits of the spacing.
+    /// Pulls every cell towards its neighbours, row by row, as far as the minimum spacing allows.
     pub(super) fn position(&mut self) {
         for row in 0..self.rows.len() {
             let offsets = self.offsets(row);
@@ -38,7 +38,7 @@ impl Grid {
         }
     }
 
-    /// The minimum distance of each cell of a row from the first.
+    /// The minimum distance of each cell in a row from the first cell.
     fn offsets(&self, row: usize) -> Vec<f64> {
         let mut offset = 0.0;
         let mut before: Option<&Cell> = None;
@@ -88,8 +88,9 @@ impl Grid {
         }
     }
 
-    /// Aligns runs of cells that only continue each other, if their neighbours leave enough space.
-    /// Least squares leaves them a few pixels apart, which looks like a mistake.
+    /// Aligns runs of cells in which each one only continues the one above, if their neighbours
+    /// leave enough space. Least squares leaves them a few pixels apart, which looks like a
+    /// mistake.
     pub(super) fn straighten(&mut self) {
         let mut is_taken = vec![false; self.cells.len()];
         let mut starts: Vec<_> = (0..self.cells.len()).collect();
@@ -118,7 +119,7 @@ impl Grid {
         }
     }
 
-    /// The cell straight below: the next one of a trunk, or of a chain of boxes that does not
+    /// The cell straight below: the next cell of a trunk, or of a chain of boxes that does not
     /// branch.
     fn continuation(&self, cell: usize) -> Option<usize> {
         let is_dummy = |cell: usize| self.cells[cell].is_dummy();

@@ -1,8 +1,8 @@
 //! Paints a drawing as SVG.
 //!
 //! The document is self-contained: no scripts, no external references, and no ids, so two drawings
-//! can share a page. Kinds differ by icon and word as well as by colour. Each node carries its step
-//! id in `data-id`, for a host that wants to colour or link steps.
+//! can share a page. Step kinds differ in icon and label as well as in colour. Each node carries
+//! its step id in `data-id`, for a host that wants to colour or link steps.
 
 use std::fmt::{self, Write as _};
 
@@ -61,7 +61,7 @@ fn write_svg(svg: &mut String, graph: &Graph) -> fmt::Result {
     for card in &drawing.cards {
         draw_node(svg, &graph.nodes[card.node], card, "card")?;
     }
-    // Labels are drawn last so that no link crosses them out.
+    // Labels are drawn last so that no link is drawn over them.
     for wire in &drawing.wires {
         draw_label(svg, wire, drawing.width)?;
     }
@@ -179,7 +179,8 @@ fn draw_finally(svg: &mut String, section: &FinallySection) -> fmt::Result {
     writeln!(svg, "</g>")
 }
 
-/// Draws all links of a style as one path, so that strokes that meet in a trunk do not add up.
+/// Draws all links of a style as one path, so that a trunk shared by several links is painted only
+/// once.
 fn draw_wires(svg: &mut String, wires: &[Wire]) -> fmt::Result {
     let mut arrows = String::new();
     for (class, back) in [("wire", false), ("wire back", true)] {
@@ -201,7 +202,7 @@ fn trace_wire(paths: &mut String, arrows: &mut String, wire: &Wire) -> fmt::Resu
     let (Some(first), Some(last)) = (wire.runs.first(), wire.runs.last()) else { return Ok(()) };
     let (mut start, mut end) = (first.top, last.bottom);
     if wire.arrow {
-        // A link against the flow points up, at the bottom of its upper box.
+        // The arrow of a link against the flow points up at the bottom of the upper box.
         let (x, y, side) = if wire.back { (first.x, start, ARROW) } else { (last.x, end, -ARROW) };
         writeln!(arrows, "M{x} {y} l-4.5 {side} h9 z")?;
         if wire.back { start += ARROW } else { end -= ARROW }
@@ -220,7 +221,7 @@ fn trace_wire(paths: &mut String, arrows: &mut String, wire: &Wire) -> fmt::Resu
     writeln!(paths, "{path}")
 }
 
-/// The curve from one vertical run to the next, which starts and ends vertically. It ends at `to`,
+/// The curve from one vertical run to the next; it starts and ends vertically. It ends at `to`,
 /// which is above the next run if an arrowhead fills the rest.
 fn bend(upper: WireRun, lower: WireRun, to: f64) -> String {
     let from = upper.bottom;

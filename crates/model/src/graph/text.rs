@@ -38,7 +38,7 @@ pub(super) fn draw(graph: &Graph, width: usize) -> String {
     align(&drawing.rows, width)
 }
 
-/// One line: lanes, a name, and the rest starting at a column that all lines share.
+/// One line: lanes, a name, and the rest, which starts at the same column in all lines.
 #[derive(Default)]
 struct Row {
     lanes: String,
@@ -141,7 +141,7 @@ impl TextDrawing<'_> {
 
 /// The lanes around one step.
 struct Step {
-    /// The line above, which leads lanes to the step.
+    /// The line above the step, which routes lanes to it.
     link: Option<String>,
     /// The step's own line, before and after the step's cell.
     node: (String, String),
@@ -149,7 +149,7 @@ struct Step {
     connected: bool,
     /// Whether a later step waits for this one.
     goes_on: bool,
-    /// The line below, which merges the step's lane with one that has the same waiting steps.
+    /// The line below the step, which merges its lane with one that has the same waiting steps.
     merge: Option<String>,
 }
 
@@ -171,7 +171,7 @@ fn plan_lanes(level: &Level, lanes_max: usize) -> Option<Vec<Step>> {
     }
     let mut lanes: Vec<Lane> = Vec::new();
     let mut steps: Vec<Step> = Vec::with_capacity(level.members.len());
-    // The column whose last drawn cell is a step, below which a link must be visible.
+    // The column whose last drawn cell is a step; a link must be visible below that cell.
     let mut step_above = None;
     for (position, &member) in level.sequence.iter().enumerate() {
         let sources: Vec<usize> = (0..lanes.len())
@@ -304,7 +304,8 @@ fn summary(node: &GraphNode) -> String {
     parts.join(" · ")
 }
 
-/// Joins the rows, aligns the rest of each at one column, and truncates lines that are too wide.
+/// Joins the rows, aligns the rest of each row at the same column, and truncates lines that are too
+/// wide.
 fn align(rows: &[Row], width: usize) -> String {
     let name_end = |row: &Row| columns(&row.lanes) + columns(&row.name);
     let table = rows.iter().filter(|row| !row.plain);
@@ -344,8 +345,8 @@ fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
 
-/// The width of a character in columns, never underestimated: the emoji variation selector widens
-/// the character before it.
+/// The width of a character in columns, never an underestimate: the emoji variation selector counts
+/// because it widens the character before it.
 fn char_columns(c: char) -> usize {
     if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or(0) }
 }

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use super::grid::real;
 
-/// The properties of a font that measuring needs.
+/// The styles of text in a drawing, which differ in font and size.
 #[derive(Clone, Copy)]
 pub(super) enum Font {
     Name,

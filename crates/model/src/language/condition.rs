@@ -1,4 +1,4 @@
-//! Condition objects of the guide format, which have a result in every context.
+//! Condition objects of the guide format, which can be evaluated in any context.
 //!
 //! Evaluation is lenient with sloppy values from agents (case, spaces, `"0.9"` for `0.9`). Decoding
 //! is strict: an unknown operator makes the document invalid instead of being silently false.
@@ -426,7 +426,7 @@ impl Decode for Condition {
                     "var": {
                         "type": "string",
                         "minLength": 1,
-                        "description": "A variable of the context; a dotted path reaches inside.",
+                        "description": "A variable of the context; a dotted path reads a field.",
                     },
                     "equals": {}, "not_equals": {}, "notEquals": {},
                     "gt": number, "gte": number, "lt": number, "lte": number,
@@ -477,8 +477,8 @@ fn test(
     Some(Test::Compare(variable?.clone(), comparison))
 }
 
-/// Reports operators without a `var`. An unknown key may be a misspelled `var`, and it has already
-/// been reported.
+/// Reports operators without a `var`, unless there is an unknown key, which may be a misspelled
+/// `var` and has already been reported.
 fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     let name = |key: &SyntaxKey| canonical(&key.name).to_owned();
     let known = entries.iter().all(|(key, _)| OPERATORS.contains(&name(key).as_str()));
@@ -492,7 +492,7 @@ fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     }
 }
 
-/// The canonical name of an operator in camel case.
+/// The canonical name of an operator that may be written in camel case.
 fn canonical(name: &str) -> &str {
     match name {
         "notEquals" => "not_equals",

@@ -59,7 +59,7 @@ pub enum CheckKind {
 pub struct RulePattern {
     /// The pattern, in the syntax of `fancy-regex`.
     pub source: String,
-    /// The effective flags, out of `i`, `m`, `s`, `x` and `u`.
+    /// The effective flags: any of `i`, `m`, `s`, `x` and `u`.
     pub flags: String,
     compiled: Lazy<Result<fancy_regex::Regex, String>>,
 }
@@ -263,7 +263,7 @@ fn misspelt_type(node: &SyntaxNode) -> Option<(&SyntaxKey, &'static str)> {
     node.entries().iter().find_map(|(key, value)| Some((key, meant(key, value)?)))
 }
 
-/// The type of rule, if only one has any of the fields present.
+/// The type of the rule, if only one type has any of the fields that are present.
 fn type_by_field(node: &SyntaxNode) -> Option<&'static str> {
     let has = |fields: &[&str]| fields.iter().any(|field| node.get(field).is_some());
     let fitting: Vec<&str> =
@@ -273,7 +273,7 @@ fn type_by_field(node: &SyntaxNode) -> Option<&'static str> {
 
 fn required<'n>(node: &'n SyntaxNode, key: &str, report: &mut Report) -> Option<&'n SyntaxNode> {
     let found = node.get(key);
-    // A misspelled key is reported as such, not as missing too.
+    // A misspelled key has already been reported, so it is not reported as missing too.
     let misspelt = || {
         let stands_for = |name: &str| unalias(SLIPS, name) == Some(key) || is_near(name, key, node);
         node.entries().iter().any(|(name, _)| stands_for(&name.name))
@@ -340,7 +340,8 @@ fn regex(node: &SyntaxNode, report: &mut Report) -> Option<CheckKind> {
     Some(CheckKind::Regex(RulePattern { source: pattern, flags, compiled: Lazy::default() }))
 }
 
-/// Checks that a pattern with look-around and back-references is valid and within the limits.
+/// Checks that a pattern, which may use look-around and back-references, is valid and within the
+/// limits.
 fn compile(pattern: &str, flags: &str) -> Result<(), String> {
     if pattern.len() > limits::PATTERN_BYTES {
         return Err(format!("it is longer than {} bytes", limits::PATTERN_BYTES));

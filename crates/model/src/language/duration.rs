@@ -9,7 +9,7 @@ use crate::decode::{Decode, Defs, Report, wrong};
 use crate::finding::{Finding, Rule};
 use crate::limits;
 
-/// A duration greater than zero and of at most a year.
+/// A duration of more than zero and at most 366 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Period(pub Duration);
 

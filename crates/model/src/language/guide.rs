@@ -71,7 +71,7 @@ impl Decode for KeptField {
     }
 }
 
-/// Examples in newer editions, which are lists of sentences.
+/// Examples from newer editions of the contract, which are lists of sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptTexts;
 
@@ -211,7 +211,7 @@ impl Decode for LoopBody {
     }
 }
 
-/// Whether a person must confirm before the step.
+/// Whether a person must confirm the output of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Confirmation {
     Never,

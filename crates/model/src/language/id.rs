@@ -42,7 +42,7 @@ macro_rules! identifier {
                 if check(text) {
                     return Ok($name(text.to_owned()));
                 }
-                // Only a short part of a hostile string is quoted.
+                // Only the start of the string is quoted, since it may be hostile.
                 let text = text.chars().take(80).collect();
                 Err(InvalidId { text, what: $what, rule: $rule })
             }
@@ -110,13 +110,13 @@ identifier!(
     })
 );
 
-/// Digits that are hard to confuse, in the order of their values.
+/// Digits that are hard to mistake for one another, in order of value.
 const BASE32: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The number of digits in a run id: 128 bits, five per digit.
 const RUN_DIGITS: usize = 26;
 
 impl RunId {
-    /// Creates an id from 128 bits. Random bits make it unique; for a run that a step starts, the
+    /// Creates an id from 128 bits. Random bits make it unique; for a run started by a step, the
     /// bits are derived from the step.
     pub fn from_bytes(bytes: [u8; 16]) -> RunId {
         let bits = u128::from_be_bytes(bytes);

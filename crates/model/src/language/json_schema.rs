@@ -33,8 +33,8 @@ pub struct Misfit {
 }
 
 impl JsonSchema {
-    /// The violations of a value, up to a limit; an error if the schema does not compile or a
-    /// pattern exceeds its limits.
+    /// The mismatches between a value and the schema, up to a limit; an error if the schema does
+    /// not compile or a pattern exceeds its limits.
     pub fn misfits(&self, value: &Value) -> Result<Vec<Misfit>, String> {
         let compile = || compile(&self.value).map_err(|error| clip(error.to_string()));
         let compiled = self.compiled.get_or_init(compile);
@@ -132,7 +132,7 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
     }
 }
 
-/// The keywords of all JSON Schema editions, and those that `OpenAPI` adds.
+/// The keywords of all JSON Schema drafts, and those that `OpenAPI` adds.
 const KEYWORDS: &str = "\
     $anchor $comment $defs $dynamicAnchor $dynamicRef $id $recursiveAnchor $recursiveRef $ref \
     $schema $vocabulary additionalItems additionalProperties allOf anyOf const contains \
@@ -206,7 +206,7 @@ fn unknown_type(node: &SyntaxNode, name: &str, rule: Rule) -> Finding {
     fault.did_you_mean(node.at, meant, &format!("use {types}"))
 }
 
-/// The first error of a schema: its position and message.
+/// The first error in a schema: its position and message.
 fn fault(schema: &Value) -> Option<(String, String)> {
     if is_plain(schema) {
         return None;
@@ -220,9 +220,9 @@ fn fault(schema: &Value) -> Option<(String, String)> {
     Some(judged.as_ref().map_or_else(|| told(&compiled), told))
 }
 
-/// Whether a schema is simple enough to be valid without checking it against the meta-schema: plain
-/// types, nested properties, lists of names. Most schemas in workflows are this simple, and
-/// compiling each one would dominate the time to validate a large workflow.
+/// Whether a schema is so simple that it need not be checked against the meta-schema: plain types,
+/// nested properties, lists of names. Most schemas in workflows are this simple, and compiling each
+/// one would dominate the time to validate a large workflow.
 fn is_plain(schema: &Value) -> bool {
     let Some(object) = schema.as_object() else { return schema.is_boolean() };
     object.iter().all(|(key, value)| match key.as_str() {
@@ -242,8 +242,8 @@ fn is_plain(schema: &Value) -> bool {
     })
 }
 
-/// Whether validating a value may take exponential time, because references are expanded again and
-/// again or because two branches of a choice lead back to the same schema.
+/// Whether validating a value may take exponential time, because references are expanded repeatedly
+/// or because two branches of a choice lead back to the same schema.
 fn unfolds_too_far(schema: &Value) -> bool {
     let mut unfolding = Unfolding { root: schema, sizes: HashMap::new(), open: Vec::new() };
     unfolding.size(schema).parts > limits::SCHEMA_UNFOLDED

@@ -81,7 +81,7 @@ fn once<K: Hash + Eq, T: Clone>(
     match known.entry(key) {
         Entry::Occupied(found) => found.get().clone(),
         Entry::Vacant(_) if *large >= limits::LARGE_PATTERNS => {
-            Err("not tried, since too many others are too large".to_owned())
+            Err("it was not tried, because too many other patterns are too large".to_owned())
         }
         Entry::Vacant(place) => {
             let result = make();
@@ -118,7 +118,8 @@ fn cause(error: &regex::Error) -> String {
     }
 }
 
-/// The characters that have another case: few, while classes such as `[^:]` have a million.
+/// The characters that have another case. There are few of them, whereas a class such as `[^:]`
+/// contains a million characters.
 static CASED: LazyLock<ClassUnicode> = LazyLock::new(|| {
     match regex_syntax::parse(r"\p{Changes_When_Casemapped}").map(Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(class))) => class,
@@ -126,7 +127,7 @@ static CASED: LazyLock<ClassUnicode> = LazyLock::new(|| {
     }
 });
 
-/// An upper bound for the number of ranges that a class gains if the other cases of its characters
+/// An upper bound on the number of ranges that a class gains if the other cases of its characters
 /// are added.
 fn other_cases(class: &ClassUnicode) -> usize {
     if class.ranges().iter().all(|range| range.end().is_ascii()) {
@@ -151,7 +152,7 @@ fn other_cases(class: &ClassUnicode) -> usize {
     usize::min(3 * inside, all - inside)
 }
 
-/// An upper bound for the compiled size of a pattern in bytes, case-insensitive if `caseless`.
+/// An upper bound on the compiled size of a pattern in bytes, case-insensitive if `caseless`.
 pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
     let state = PATTERN_STATE_BYTES;
     match tree.kind() {
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Compiling such a class takes a hundred times as long as estimating it.
+    /// Compiling such a class takes a hundred times as long as estimating its size.
     #[test]
     fn common_classes_need_not_be_compiled() {
         for pattern in

@@ -75,9 +75,9 @@ impl Step {
 pub enum Action {
     /// Calls an operation or runs another workflow.
     Run(Box<Run>),
-    /// Lets an agent work.
+    /// Gives an agent a task.
     Prompt(Box<Prompt>),
-    /// Lets a person decide.
+    /// Asks a person for a decision.
     Approve(Box<Approve>),
     /// Waits for a duration or until a time.
     Wait(Wait),
@@ -96,9 +96,9 @@ crate::serialized_enum! {
         /// Calls an operation or runs another workflow.
         #[default]
         Run = "run",
-        /// Lets an agent work.
+        /// Gives an agent a task.
         Prompt = "prompt",
-        /// Lets a person decide.
+        /// Asks a person for a decision.
         Approve = "approve",
         Wait = "wait",
         /// Computes values.
@@ -125,7 +125,7 @@ impl Action {
     }
 }
 
-/// A call of an operation or a workflow.
+/// A call to an operation or a workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// The command or workflow to run.
@@ -245,7 +245,8 @@ impl Decode for NeedsDoc {
     const WANT: &'static str = Needs::WANT;
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
-        // A single step name is as clear as a list, unless it may be a misspelled `all` or `any`.
+        // A single step name reveals the confusion as clearly as a list does, unless it may be a
+        // misspelled `all` or `any`.
         let step = node.text().filter(|text| {
             !matches!(*text, "all" | "any")
                 && suggest::nearest(text, ["all", "any"]).is_none()
@@ -255,7 +256,7 @@ impl Decode for NeedsDoc {
         if !matches!(node.kind, SyntaxKind::List(_)) && step.is_none() {
             return Needs::decode(node, report).map(NeedsDoc);
         }
-        let message = "`needs` says `all` or `any`, not which steps";
+        let message = "`needs` must be `all` or `any`, not the steps themselves";
         let fault = Finding::error(node.at, Rule::Type, message)
             .expected(Needs::WANT)
             .actual(node.noun())
@@ -459,7 +460,7 @@ shape! {
     "needs" needs: opt NeedsDoc = "Whether all or any of the steps it depends on must have run.",
     "on_error" on_error: opt OnError = "What happens to the run if the step fails.",
     "timeout" timeout: opt Period = "How long one attempt may take.",
-    "retry" retry: opt Retry = "When and how often a failed attempt is repeated.",
+    "retry" retry: opt Retry = "When and how many times a failed attempt is repeated.",
     "for_each" for_each: opt Dynamic = "A list; the step runs once for each item.",
     "as" name: opt Spot<String> = "The name of the item in expressions; `item` by default.",
     "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> =

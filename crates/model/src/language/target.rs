@@ -11,7 +11,7 @@ use crate::finding::{Finding, Rule};
 use crate::id::{CatalogId, WorkflowId};
 use crate::suggest;
 
-/// A command: its catalog and its name there.
+/// A command: its catalog and its name in that catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommandId {
     group: CatalogId,

@@ -38,7 +38,7 @@ pub struct Placed {
     pub offset: u32,
 }
 
-/// Braces without their `$`, which insert nothing.
+/// Braces that lack the `$` and therefore insert nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BareBrace {
     /// The braces and their content; inserting a `$` at the start fixes them.
@@ -171,7 +171,7 @@ fn unclosed(text: &str, open: Span) -> SyntaxError {
     if text[open.range().end..].contains(CLOSE) {
         return error.help("the `}}` after it is inside a comment, a string or an unclosed map");
     }
-    error.help("to write the characters themselves: `${{ '${{' }}`")
+    error.help("to write the characters literally, use `${{ '${{' }}`")
 }
 
 fn placed(text: &str, span: Span) -> Result<Placed, SyntaxError> {

@@ -94,7 +94,7 @@ impl Workflow {
     }
 
     /// The environment variables that the workflow's expressions read; `None` if some are only
-    /// known at run time, so that any variable may be read.
+    /// known at run time, in which case any variable may be read.
     pub fn env_names(&self) -> Option<BTreeSet<&str>> {
         let of_steps = self.all_steps().into_iter().flat_map(of_step);
         let mut names = BTreeSet::new();

@@ -93,8 +93,8 @@ impl<'w> Order<'w> {
     /// The cycles of steps that wait for each other. Each one is the shortest through its first
     /// step in document order.
     ///
-    /// Usually one step that waits for a later one closes a cycle. Ignoring that dependency breaks
-    /// the other cycles it closes as well, so one mistake yields one cycle.
+    /// A cycle is usually closed by one step that waits for a later one. Ignoring that dependency
+    /// breaks the other cycles it closes as well, so one mistake yields one cycle.
     pub(crate) fn rings(&self) -> Vec<Vec<&'w Step>> {
         let mut placed = vec![false; self.steps.len()];
         self.sequence().into_iter().for_each(|index| placed[index] = true);
@@ -171,8 +171,8 @@ fn claim<'w>(step: &'w Step, index: usize, home: &mut HashMap<&'w str, usize>) {
     }
 }
 
-/// Whether a step that is not a loop refers to itself by name and so waits for itself; `self` is
-/// for polling.
+/// Whether a step that is not a loop refers to itself by name and so waits for itself. A reference
+/// to `self` does not count.
 fn is_direct(step: &Step, name: &str) -> bool {
     !matches!(step.action, Action::Loop(_)) && step.name() == name
 }

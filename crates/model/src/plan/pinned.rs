@@ -8,8 +8,8 @@ use crate::document::Document;
 use crate::plan;
 use crate::workflow::Workflow;
 
-/// The version of the workflow language. It increases when a previously valid document would change
-/// its meaning; a new rule or a new key is not such a change.
+/// The version of the workflow language. It increases when the meaning of a previously valid
+/// document changes; a new rule or a new key is not such a change.
 pub const LANGUAGE_VERSION: u32 = 1;
 
 /// A pinned document.
@@ -23,10 +23,8 @@ pub struct Pinned {
 /// Why a pinned document cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PinnedError {
-    /// A newer version of this program wrote it.
-    #[error(
-        "it is written in version {found} of the language, but this program only knows {known}"
-    )]
+    /// The document was written by a newer version of this program.
+    #[error("it is written in version {found} of the language; this program knows only {known}")]
     Newer { found: u32, known: u32 },
     /// The document is not a workflow.
     #[error("it is not a workflow")]

@@ -241,7 +241,7 @@ fn reaching_the_limit_is_said() {
     let completed = ["again@0::a".to_owned(), "again@1::a".to_owned()];
     let context = json!({});
     let walk = walk::next(&workflow, &completed, &context).expect("a walk");
-    assert_eq!(walk.warnings, ["loop `again` ended at its limit of passes: 2"]);
+    assert_eq!(walk.warnings, ["loop `again` reached its limit of 2 passes"]);
 }
 
 #[test]

@@ -79,7 +79,7 @@ async fn task(writer: &Writer, request: &Request) -> Result<String> {
     Ok(prompts::filled(&writer.reader, prompts::AUTHOR, &about, given).await)
 }
 
-/// Uses a valid source as it is, and has an invalid one corrected.
+/// Uses a valid source as is, and has an invalid one corrected.
 pub(super) async fn checked(writer: &Writer, text: &str) -> Subject {
     let seen = of_document(&workflow::read(&writer.reader, text.as_bytes(), None));
     match seen.valid {

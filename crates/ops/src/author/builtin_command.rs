@@ -21,14 +21,14 @@ pub(crate) const GROUP: &str = "milepost";
 /// A command that Milepost executes itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltinCommand {
-    /// Checks that a source is a workflow that can be saved; any violation rejects the submission.
+    /// Checks that a source is a workflow that can be saved; otherwise, the submission is rejected.
     Check,
     /// Saves a source as a workflow in the library.
     Save,
     /// Lists the missing inputs of a workflow.
     Inputs,
-    /// Checks that the given values are all that a workflow needs; a missing one rejects the
-    /// submission.
+    /// Checks that all inputs of a workflow have valid values; otherwise, the submission is
+    /// rejected.
     Ready,
 }
 

@@ -1,4 +1,5 @@
-//! Orchestrations, which write or correct a workflow, save it and run it, all as one durable run.
+//! Orchestrations: writing or correcting a workflow, saving it and running it, all as one durable
+//! run.
 //!
 //! An orchestration *is* a run of a workflow that is assembled for the request. Work for a model is
 //! an agent step: the client's own model does it if the client supports sampling, any agent can do
@@ -63,7 +64,7 @@ impl Orchestration {
         let runs = writer.runs()?;
         let prepared = prepare::own(writer, call, &self.manifest(), self.given()).await?;
         let run = runs.start(prepared).await.or_problem()?;
-        // The orchestration is a task, so callers follow it to learn more.
+        // Callers follow the orchestration as a task, so there is no need to wait here.
         crate::run::view(runs, &run).await
     }
 
@@ -203,8 +204,8 @@ fn values(given: &Map<String, Value>) -> Map<String, Value> {
     parts.flat_map(Clone::clone).collect()
 }
 
-/// The id that a corrected source keeps, and the current version, which it replaces. If there is no
-/// id, the correction chooses one.
+/// The id that a corrected source keeps, and the current version, which it replaces. `None` if the
+/// corrected source may have any id.
 fn keeps(
     writer: &Writer,
     text: &str,

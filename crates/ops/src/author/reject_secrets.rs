@@ -1,5 +1,5 @@
-//! Rejects secret values given to an orchestration before anything is recorded, because its inputs
-//! become part of its journal.
+//! Rejects secret values given to an orchestration. They must be rejected before anything is
+//! recorded, because the inputs of an orchestration become part of its journal.
 
 use milepost_model::document::Document;
 use milepost_model::workflow::Workflow;
@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::run::view::RunView;
 use crate::workflow;
 
-/// A hint on how to give a run a secret instead.
+/// A hint that explains how to pass a secret to a run instead.
 fn how() -> Hint {
     Hint::text("run the workflow with ").call(Invocation::of("workflow.run")).then(
         ", which keeps secrets in memory, or give the input a default from the environment \
@@ -23,7 +23,7 @@ pub(super) fn of_workflow(writer: &Writer, id: &str, inputs: &Map<String, Value>
     of_document(&writer.reader.workflow(id)?.document, inputs)
 }
 
-/// Rejects secret inputs of a workflow given as source. An invalid source does not show reliably
+/// Rejects secret inputs of a workflow given as source. An invalid source does not reliably show
 /// which inputs are secret, so it must not mention secrets at all.
 pub(super) fn of_text(writer: &Writer, text: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&workflow::read(&writer.reader, text.as_bytes(), None), inputs)
@@ -33,12 +33,12 @@ fn of_document(document: &Document, inputs: &Map<String, Value>) -> Result<()> {
     if let Some(workflow) = &document.workflow {
         return first(workflow, inputs).map_or(Ok(()), |name| Err(refused(name)));
     }
-    // The invalid source may declare an input as secret, possibly with escape sequences.
+    // The invalid source may declare an input as secret, possibly spelled with escape sequences.
     let text = document.source.as_ref().map(Source::text).unwrap_or_default();
     if inputs.is_empty() || !text.contains("secret") && !text.contains('\\') {
         return Ok(());
     }
-    let message = "the workflow is not valid and may have secret inputs, so it takes no `inputs`";
+    let message = "the workflow is not valid and may have secret inputs, so it accepts no `inputs`";
     let hint = "omit `inputs`: missing values are requested once the workflow is valid";
     Err(Problem::new(Code::ParamsInvalid, message, hint))
 }
@@ -66,7 +66,7 @@ fn refused(name: &str) -> Problem {
 /// The problem for a workflow that cannot run without a secret.
 pub(super) fn lacking(names: &[&str]) -> Problem {
     let names = names.join("`, `");
-    let message = format!("the workflow needs the secret `{names}`, which a task cannot take");
+    let message = format!("the workflow needs the secret `{names}`, which a task cannot accept");
     Problem::new(Code::InputInvalid, message, how())
 }
 

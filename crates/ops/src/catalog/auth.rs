@@ -56,10 +56,10 @@ pub struct Response {
 pub struct SchemeView {
     /// Its name in the document.
     pub scheme: String,
-    /// What it is, in words.
+    /// A description of it.
     #[serde(rename = "kind")]
     pub described: String,
-    /// The parts it takes.
+    /// The parts it accepts.
     pub takes: Vec<String>,
     /// The secret for each part.
     pub secrets: BTreeMap<String, String>,
@@ -125,7 +125,7 @@ pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName> {
     })
 }
 
-/// The scheme to change, if anything is to be changed.
+/// The scheme that the request names or implies; `None` if it names none and changes nothing.
 fn chosen<'r>(
     request: &'r Request,
     schemes: &'r BTreeMap<String, SecurityScheme>,

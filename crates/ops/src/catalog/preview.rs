@@ -129,7 +129,7 @@ impl ImportPreview {
 }
 
 operation! {
-    /// Plans an import for agents: for them, an invalid document is a regular response, not a
+    /// Plans an import for agents, for whom an invalid document yields a regular response, not a
     /// failure.
     PreviewImport: "catalog.preview_import", "Plan an import", include_str!("preview.md");
     doors: [Door::Tool(Tool { calls_out: true, ..Tool::FULL }), Door::Command("catalog preview")];

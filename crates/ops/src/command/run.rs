@@ -24,7 +24,7 @@ use crate::prelude::*;
 pub struct Request {
     /// `group name`, or an operationId.
     pub command: String,
-    /// Arguments by name, wherever they are sent; `path.id`, `query.id` if a name is ambiguous.
+    /// Arguments by name, regardless of location; `path.id` or `query.id` if a name is ambiguous.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub with: Map<String, Value>,
     /// The body.
@@ -210,7 +210,7 @@ pub(crate) fn sender(
 }
 
 /// The client for the requests of a run. The catalog is the one that the run is pinned to, but the
-/// private hosts that may be called are read live.
+/// private hosts that it may call are always those of the current catalog and configuration.
 fn run_sender(
     writer: &Writer,
     loaded: &Arc<LoadedCatalog>,
@@ -241,7 +241,7 @@ pub(crate) struct CommandCall<'a> {
 }
 
 impl<'a> CommandCall<'a> {
-    /// Prepares a call of a catalog's command.
+    /// Prepares a call to a command of a catalog.
     pub(crate) fn open(
         writer: &'a Writer,
         call: &'a dyn Caller,

@@ -1,5 +1,5 @@
-//! MCP clients that start this program: checks whether the program they start exists. Their files
-//! are only read, and only names and commands are shown.
+//! Checks whether the program that MCP clients start for Milepost exists. The clients' files are
+//! only read, and only names and commands are shown.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,8 @@ struct Server {
     command: String,
 }
 
-/// Collects every entry under the key, at any depth.
+/// Collects the entries for this program under every occurrence of the key, down to the given
+/// depth.
 fn gather(value: &Value, key: &str, depth: usize, servers: &mut Vec<Server>) {
     let Some(map) = value.as_object() else { return };
     for (name, server) in map.get(key).and_then(Value::as_object).into_iter().flatten() {
@@ -76,8 +77,8 @@ fn check(writer: &Writer, file: &ClientFile, server: &Server) -> Option<DoctorCh
         return None;
     }
     let (client, Server { name, command }) = (file.client, server);
-    let what = format!("{client} starts `{command}` for `{name}`, which does not exist");
-    let fix = "write the full path of this program there, as `program` above shows it";
+    let what = format!("for `{name}`, {client} starts `{command}`, which does not exist");
+    let fix = "use the full path of this program there, shown above as `program`";
     Some(DoctorCheck::fault("client", what, fix).at(&file.path))
 }
 

@@ -69,7 +69,7 @@ fn leftovers(writer: &Writer, work: &mut Work) {
     }
 }
 
-/// Releases what dead processes hold. Runs that cannot be opened are reported by another check.
+/// Releases the runs of dead processes. Runs that cannot be opened are reported by another check.
 fn processes(writer: &Writer, work: &mut Work) {
     let data = &*writer.reader.locations.data;
     let Ok(Some(reader)) = RunsReader::open(data) else { return };

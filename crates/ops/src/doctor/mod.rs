@@ -1,5 +1,6 @@
 //! Checks every part of an installation; each finding includes its location and a fix. Checking
-//! changes nothing, and the automatic fixes are limited to those that are safe without asking.
+//! changes nothing, and the automatic fixes are limited to those that are safe to apply without
+//! asking.
 
 mod catalogs;
 mod clients;
@@ -65,7 +66,7 @@ pub struct DoctorReport {
 }
 
 impl DoctorCheck {
-    /// Whether `doctor --fix` can fix it.
+    /// Whether it can be fixed automatically.
     pub fn is_mendable(&self) -> bool {
         let mending = mending();
         self.fix.as_ref().is_some_and(|fix| fix.calls().any(|call| *call == mending))
@@ -89,7 +90,7 @@ impl DoctorCheck {
     }
 }
 
-/// The call that fixes everything safe to fix.
+/// The call that fixes everything that is safe to fix.
 fn mending() -> Invocation {
     Invocation::of("doctor").with("fix", true)
 }
@@ -107,7 +108,7 @@ fn backup(before: &str, after: &str) -> Hint {
 }
 
 /// Checks everything, after applying safe fixes if requested. `program` is the path of this
-/// program, and `files` are those of the clients that may start it.
+/// program, and `files` are the configuration files of clients that may start it.
 pub fn examine(
     writer: &Writer,
     program: Option<PathBuf>,
@@ -135,7 +136,7 @@ pub fn examine(
     DoctorReport { version, faults, warnings, checks, mended, not_mended }
 }
 
-/// How to fix a path that cannot be accessed. Its content may be intact and must be kept.
+/// How to restore access to a path. Its content may be intact and must be kept.
 fn access(path: &Path) -> String {
     let shown = path.display();
     match std::fs::metadata(path) {

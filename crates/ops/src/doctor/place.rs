@@ -150,7 +150,7 @@ pub(super) fn disk(writer: &Writer) -> Vec<DoctorCheck> {
 }
 
 fn free(path: &Path) -> Option<u64> {
-    // Tests can set the free space; release builds ignore the variable.
+    // Tests set the free space with this variable; release builds ignore it.
     #[cfg(debug_assertions)]
     if let Some(bytes) = std::env::var("MILEPOST_DISK").ok().and_then(|text| text.parse().ok()) {
         return Some(bytes);

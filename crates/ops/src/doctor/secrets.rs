@@ -1,5 +1,5 @@
-//! Whether secrets can be read, and whether those that catalogs refer to exist. Names are shown,
-//! but values never are.
+//! Checks whether secrets can be read, and whether those that catalogs refer to exist. Names are
+//! shown, but values never are.
 
 use std::collections::BTreeSet;
 

@@ -25,7 +25,7 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Removes what only matters to Rust types: number widths, and null as the default of optional
+/// Removes details that matter only in Rust: number widths, and null as the default of optional
 /// values.
 fn plain(schema: &mut Value) {
     match schema {
@@ -60,7 +60,7 @@ fn shortened(arguments: &Value) -> Value {
     }
 }
 
-/// Synonyms. An operation uses only one name of each group.
+/// Groups of synonyms. An operation uses at most one name from each group.
 const SPELLINGS: &[&[&str]] =
     &[&["manifest", "content", "manifest_content"], &["run_id", "operation_id"]];
 
@@ -120,8 +120,8 @@ impl ArgumentChecker {
         Err(problem(faults))
     }
 
-    /// Renames synonyms to the name that the operation uses. An argument given under both names is
-    /// not renamed but reported.
+    /// Renames synonyms to the name that the operation uses. An argument given under two names is
+    /// reported instead of being renamed.
     fn spell(&self, arguments: &mut Value) {
         let Some(map) = arguments.as_object_mut() else { return };
         for spellings in SPELLINGS {

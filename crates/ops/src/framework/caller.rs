@@ -8,9 +8,9 @@ use milepost_model::wording::Wording;
 /// Who decided to make a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerKind {
-    /// A person, who typed it.
+    /// A person, who typed the call.
     Person,
-    /// A model, without a person choosing the arguments.
+    /// A model; no person chose the arguments.
     Agent,
 }
 
@@ -18,7 +18,7 @@ pub enum CallerKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptError {
     NoTerminal,
-    /// The person ended the input.
+    /// The person closed the input.
     GivenUp,
 }
 

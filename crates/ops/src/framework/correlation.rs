@@ -1,4 +1,4 @@
-//! The correlation id, which connects the failure reported to a client with its log entries.
+//! The correlation id, which links a failure reported to a client to its log entries.
 
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};

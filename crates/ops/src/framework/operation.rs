@@ -43,7 +43,7 @@ pub trait Operation {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// Whether this caller may make such a request at all.
+    /// Checks whether this caller may make the request at all.
     fn admits(_caller: &dyn Caller, _request: &Self::Request) -> Result<()> {
         Ok(())
     }

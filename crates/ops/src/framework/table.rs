@@ -53,7 +53,7 @@ pub struct OperationSpec {
     pub request: fn() -> Value,
     /// Returns the schema of its response.
     pub response: fn() -> Value,
-    /// Returns an example request about something built in.
+    /// Returns an example request, for documentation.
     pub example: fn() -> Value,
     run: for<'a> fn(&'a Services, &'a dyn Caller, Value) -> OperationFuture<'a, Response>,
 }
@@ -162,7 +162,7 @@ impl Operations {
         Operations { services: Services { writer, wording: Arc::new(Neutral) }, checkers }
     }
 
-    /// Sets the wording of an interface, which JSON responses are written in.
+    /// Sets the wording that JSON responses use, which depends on the interface.
     #[must_use]
     pub fn worded(mut self, wording: Arc<dyn Wording>) -> Operations {
         self.services.wording = wording;
@@ -235,7 +235,7 @@ impl Operations {
         self.services.writer.reader.runs().health().await.is_ok()
     }
 
-    /// The read-only access.
+    /// Read-only access.
     pub fn reader(&self) -> &Reader {
         &self.services.writer.reader
     }

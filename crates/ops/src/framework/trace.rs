@@ -16,7 +16,7 @@ use super::correlation::Correlation;
 
 const TARGET: &str = "milepost::operation";
 
-/// Runs an operation in its own span; logs nothing without a request.
+/// Runs an operation in its own span and logs its outcome, unless `request` is `None`.
 pub(super) async fn operation<T>(
     name: &'static str,
     request: Option<Value>,

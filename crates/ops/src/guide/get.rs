@@ -103,7 +103,8 @@ fn first_step(entry: &LibraryEntry) -> Result<Option<Map<String, Value>>> {
         Ok(WalkPosition::Due(due)) => {
             serde_json::from_str(view::step(&entry.document, &due).json()).ok()
         }
-        // A loop over a variable that is not set yet. Nothing is due until it is set.
+        // For example, nothing is due if the workflow starts with a loop over a variable that is
+        // not set yet.
         Ok(WalkPosition::Blocked(_) | WalkPosition::Complete { .. }) | Err(_) => None,
     })
 }

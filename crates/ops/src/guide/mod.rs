@@ -55,7 +55,7 @@ fn context_of(context: Option<Map<String, Value>>) -> Result<Value> {
     Ok(context)
 }
 
-/// A writer that discards its input and fails after a number of bytes.
+/// A writer that discards its input and fails after a given number of bytes.
 struct Measure {
     left: usize,
 }

@@ -36,7 +36,7 @@ pub struct NextRequest {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("required" = ["step", "guidance", "isComplete"]))]
 pub struct NextResponse {
-    /// The next step to execute; null when the workflow is complete or waits for a variable
+    /// The next step to execute; null when the workflow is complete or is waiting for a variable
     #[schemars(with = "Option<Map<String, Value>>")]
     pub step: Option<Response>,
     /// What to append to `completedSteps` when the step is done

@@ -94,7 +94,7 @@ fn syntax(error: &Violation, text: &str) -> String {
     }
 }
 
-/// Whether the source ends too early.
+/// Whether the source ends prematurely.
 fn is_cut_short(error: &Violation) -> bool {
     error.rule == Rule::Syntax && error.message == "unexpected end of JSON input"
 }

@@ -24,8 +24,8 @@ pub(super) fn prompt_of(step: &Step) -> Option<&Prompt> {
     }
 }
 
-/// A step in JSON, as its author wrote it, but with the prompt as one string and the confirmation
-/// decided.
+/// A step in JSON, as its author wrote it, but with the prompt as one string and with the
+/// confirmation requirement resolved.
 pub(super) fn step(document: &Document, due: &DueStep<'_, '_>) -> Response {
     let make = || Value::Object(authored(document, due)).to_string();
     let fixed = prompt_of(due.step).is_some_and(|prompt| {
@@ -153,8 +153,8 @@ fn filled(document: &Document, due: &DueStep<'_, '_>, prompt: &Prompt) -> Filled
     }
 }
 
-/// Like [`filled`], before variables are filled in. Omits the prompt of a manifest: its expressions
-/// are evaluated, not substituted.
+/// The text before variables are filled in. Omits the prompt of a manifest, whose expressions are
+/// evaluated rather than substituted.
 fn unfilled(document: &Document, due: &DueStep<'_, '_>, prompt: &Prompt) -> String {
     let mut text = String::new();
     if let Some(role) = &prompt.agent_role {

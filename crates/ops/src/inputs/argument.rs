@@ -14,7 +14,7 @@ pub(crate) struct ProviderArguments {
     pub(crate) with: Map<String, Value>,
     /// Arguments that are omitted because their source has no value.
     pub(crate) left_out: Vec<String>,
-    /// Sources without a value, as written, for which a person has to supply one first.
+    /// Sources, as written, for which a person must supply a value first.
     pub(crate) prompts: Vec<String>,
     /// Sources whose missing value keeps the run from starting.
     pub(crate) fails: Vec<String>,

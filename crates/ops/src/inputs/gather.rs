@@ -36,9 +36,9 @@ pub enum InputStatus {
     Given,
     /// Its default supplied one.
     Default,
-    /// It has none and needs none.
+    /// It has no value and needs none.
     Optional,
-    /// It has none and needs one.
+    /// It has no value but needs one.
     Missing,
     /// Its value is invalid.
     Invalid,
@@ -222,7 +222,8 @@ impl InputSource<'_> {
         missing
     }
 
-    /// Why the default yields no value, and what the user could do about it (empty if nothing).
+    /// Why the default yields no value, and what the user could do about it (empty if there is
+    /// nothing to do).
     fn lacking(&self, default: &DefaultDoc) -> (String, String) {
         let name = default.value.as_ref().and_then(|value| value.value.as_str());
         let name = name.unwrap_or_default();
@@ -249,7 +250,7 @@ impl InputSource<'_> {
     }
 }
 
-/// The kind of value that an input accepts, in words.
+/// A description of the values that an input accepts.
 pub(crate) fn wanted(input: &Input) -> String {
     let kind = input.input_type().name();
     let several = if input.takes_several() { "a list of values" } else { "a value" };

@@ -30,7 +30,7 @@ pub struct Request {
 pub struct Response {
     /// Its id.
     pub workflow_id: String,
-    /// Its inputs, in the order people are asked.
+    /// Its inputs, in prompting order.
     pub inputs: Vec<InputView>,
     /// Required inputs that have no value yet.
     pub required_missing: Vec<String>,

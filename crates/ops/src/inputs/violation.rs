@@ -1,4 +1,4 @@
-//! What keeps a run from starting, as a problem and as part of responses.
+//! The reasons why a run cannot start, as a problem and as part of responses.
 
 use milepost_model::finding::Rule;
 use milepost_model::id::WorkflowId;

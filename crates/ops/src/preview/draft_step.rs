@@ -122,7 +122,7 @@ impl LoopItems {
         let known = match rest.value.take() {
             Some(Value::Array(items)) if rest.is_known() => Some(items),
             Some(_) if rest.is_known() => {
-                rest.problems.push("`for_each` takes a list".to_owned());
+                rest.problems.push("`for_each` needs a list".to_owned());
                 None
             }
             _ => None,

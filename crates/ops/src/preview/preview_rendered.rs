@@ -217,7 +217,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Renders one request: exactly if everything is known, otherwise only its known arguments.
+    /// Renders one request: in full if everything is known, otherwise only its known arguments.
     fn request(
         &self,
         run: &Run,
@@ -248,7 +248,7 @@ impl Renderer<'_> {
         (rendered.with, rendered.body) = (drafted.with, drafted.body);
     }
 
-    /// Restores the readable form of placeholders, also within URLs.
+    /// Restores the readable form of placeholders in the URL and the body.
     fn readable(&self, mut shown: RequestView) -> RequestView {
         shown.url = self.plain(&shown.url);
         shown.body = shown.body.map(|body| self.plain(&body));

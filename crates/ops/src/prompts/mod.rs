@@ -36,7 +36,7 @@ pub fn fill(text: &str, filling: impl Fn(&str) -> String) -> String {
 }
 
 /// Fills in the language, the commands that best match `about`, and the given values; a missing
-/// value is stated as such.
+/// value is marked as such.
 pub async fn filled(
     reader: &Reader,
     text: &str,
@@ -57,8 +57,7 @@ pub async fn filled(
     })
 }
 
-/// A summary of the current schema: its keys, and a hash by which a reader can tell whether it has
-/// changed.
+/// A summary of the current schema: its keys, and a hash that reveals whether it has changed.
 pub fn digest() -> &'static str {
     static DIGEST: OnceLock<String> = OnceLock::new();
     DIGEST.get_or_init(|| {

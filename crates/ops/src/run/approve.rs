@@ -26,7 +26,7 @@ pub struct Request {
 }
 
 operation! {
-    /// Approves a run's question.
+    /// Answers an open question of a run with an approval.
     ApproveStep: "workflow.approve", "Approve",
         "A person approves what a run asks. What was shown is what will be done: if it changes, \
          the run asks again.";
@@ -36,7 +36,7 @@ operation! {
 }
 
 operation! {
-    /// Rejects a run's question.
+    /// Answers an open question of a run with a rejection.
     RejectStep: "workflow.reject", "Reject",
         "A person rejects what a run asks; the run goes back to an earlier step or fails, \
          depending on the workflow.";

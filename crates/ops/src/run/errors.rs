@@ -8,7 +8,7 @@ use milepost_model::id::RunId;
 
 use crate::prelude::*;
 
-/// Converts an error of the run service.
+/// Converts an error from the run service.
 pub(crate) fn of_run(error: &RunError) -> Problem {
     let message = error.to_string();
     match error {
@@ -38,7 +38,7 @@ pub(crate) fn of_run(error: &RunError) -> Problem {
     }
 }
 
-/// Converts an error of the journal.
+/// Converts an error from the journal.
 pub(crate) fn of_journal(error: &JournalError) -> Problem {
     let message = error.to_string();
     match error {
@@ -98,7 +98,7 @@ pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
     Problem::new(Code::RunWorldMissing, message, hint).context("run_id", run.as_str())
 }
 
-/// The problem for an id or a prefix that does not identify one run.
+/// The problem for an id or a prefix that does not identify exactly one run.
 fn not_found(message: String, named: &str, hint: Hint) -> Problem {
     Problem::new(Code::RunNotFound, message, hint).context("run_id", named)
 }
@@ -123,7 +123,7 @@ fn newer(message: String, run: &RunId) -> Problem {
 fn stalled(run: &RunId, error: &JournalError) -> Problem {
     let before = match error {
         JournalError::Full => "free some disk space",
-        _ => "look at the disk",
+        _ => "check the disk",
     };
     let mut problem = of_journal(error).context("run_id", run.as_str());
     let resume = super::next_action::resume(run.as_str());

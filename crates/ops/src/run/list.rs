@@ -50,7 +50,7 @@ pub struct ListedRun {
     /// Its status.
     #[schemars(with = "String")]
     pub status: Status,
-    /// What it waits for.
+    /// What it is waiting for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
     /// Who started it.
@@ -204,7 +204,7 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     page(reader.runs(), filter, open, limit).await
 }
 
-/// A page of runs that pass the filter and are listed with the status, if one is requested.
+/// A page of runs that match the filter and, if a status is given, are listed with that status.
 async fn page(
     runs: &dyn RunReader,
     mut filter: RunFilter,

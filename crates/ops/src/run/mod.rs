@@ -38,12 +38,12 @@ use view::RunView;
 
 use crate::prelude::*;
 
-/// Sends a run a signal and fails unless the run accepts it right away.
+/// Sends a run a signal, and fails if the run rejects it or does not handle it in time.
 pub(crate) async fn tell(runs: &dyn RunService, run: &RunId, signal: Signal) -> Result<()> {
     tell_with(runs, run, signal, None).await
 }
 
-/// Like [`tell`], with the source of the workflow that the run continues with.
+/// Like [`tell`], but also passes the source of the workflow that the run continues with.
 pub(crate) async fn tell_with(
     runs: &dyn RunService,
     run: &RunId,
@@ -83,7 +83,7 @@ fn not_taken_in(run: &RunId) -> Problem {
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 
-/// Waits for an event after a sequence number, up to a timeout.
+/// Waits for an event after a given sequence number, for at most `patience`.
 pub(crate) async fn next_event(
     runs: &dyn RunReader,
     run: &RunId,
@@ -105,7 +105,8 @@ pub(crate) async fn view(runs: &dyn RunReader, run: &RunId) -> Result<RunView> {
     Ok(RunView::of(&snapshot))
 }
 
-/// Waits up to `patience` until a run has ended or is waiting for someone, and returns its view.
+/// Waits for at most `patience` until a run has ended or is waiting for someone, and returns its
+/// view.
 pub(crate) async fn follow(
     runs: &dyn RunReader,
     call: &dyn Caller,

@@ -83,8 +83,8 @@ pub(crate) fn resume_with(run: &str, input: &str) -> Invocation {
     resume(run).with("inputs", json!({input: UNTOLD}))
 }
 
-/// The problem when a call could refer to several waiting steps; its hint lists the calls that name
-/// one.
+/// The problem when a call could refer to several waiting steps; its hint lists calls that each
+/// name one of them.
 pub(crate) fn one_of<'v>(
     view: &RunView,
     operation: &'static str,
@@ -117,7 +117,7 @@ impl Serialize for NextAction {
 mod tests {
     use super::*;
 
-    /// Each action either may be taken by anyone, or states what the person has to do.
+    /// Each action either can be taken by anyone or states what a person has to do.
     #[test]
     fn what_only_a_person_can_do_is_told_apart() {
         for next in [

@@ -17,9 +17,9 @@ pub struct RunOverview {
     pub open: Vec<ListedRun>,
     /// Whether more open runs exist.
     pub more: bool,
-    /// What waits for a person.
+    /// What is waiting for a person.
     pub waits_on_you: Vec<WaitingItem>,
-    /// What waits for an agent.
+    /// What is waiting for an agent.
     pub waits_on_agent: Vec<WaitingItem>,
     /// Why the current configuration cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub struct RunOverview {
     pub next: NextAction,
 }
 
-/// What a run waits for.
+/// What a run is waiting for.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WaitingItem {
     /// Its id.

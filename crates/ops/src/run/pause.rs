@@ -1,4 +1,4 @@
-//! `workflow.pause`: starts no new work until the run is resumed.
+//! `workflow.pause`: pauses a run, which then starts no new work until it is resumed.
 
 use milepost_engine::signal::Signal;
 

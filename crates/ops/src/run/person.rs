@@ -15,8 +15,9 @@ use crate::framework::PromptError;
 use crate::prelude::*;
 pub(crate) use person::is_signed;
 
-/// The key that signs decisions in new runs, if the person has set a PIN. A key that existed before
-/// and has disappeared is an error: without it, any program with access to a terminal could decide.
+/// The key that signs decisions in new runs, if the person has set a PIN. It is an error if a key
+/// existed before but is now missing: without it, any program with access to a terminal could
+/// decide.
 pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
     let known = of(writer).key().or_problem()?;
     if known.is_none() && was_signed(writer).await? {
@@ -44,8 +45,8 @@ async fn was_signed(writer: &Writer) -> Result<bool> {
     Ok(false)
 }
 
-/// Runs known to require no signature. Every start checks the latest runs, and the first event of a
-/// run never changes, so no journal is read twice for this.
+/// Runs known to require no signature. Every start checks the latest runs, but the first event of a
+/// run never changes, so no journal needs to be read twice.
 #[derive(Debug, Default)]
 pub(crate) struct UnsignedRuns(Mutex<HashSet<RunId>>);
 
@@ -78,8 +79,8 @@ pub(crate) fn present(
     decided: &mut DecisionSignal,
 ) -> Result<()> {
     if call.is_elicited() {
-        // A run that requires stronger proof rejects this one itself. A PIN can only be typed at a
-        // terminal.
+        // A run that requires stronger proof rejects the decision itself. A PIN can only be typed
+        // at a terminal.
         decided.presence = Presence::Elicitation;
         return if head.person.is_none() { Ok(()) } else { Err(with_pin()) };
     }
@@ -104,7 +105,7 @@ pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
     only_a_person(call, "only a person can decide this", Invocation::of("inbox"))
 }
 
-/// Like [`present`], for anything else that only a person may do: `deed` is shown, `text` is
+/// Like [`present`], for anything else that only a person may do: `deed` is shown, and `text` is
 /// signed.
 pub(crate) fn proof(
     writer: &Writer,

@@ -67,7 +67,7 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
     };
     let id = workflow_id.as_deref();
     // Use the source that the parent run is pinned to. Only a workflow that was chosen during the
-    // run has none.
+    // run has no pinned source.
     let compiled = match id.and_then(|id| world.text(id)?.compiled()) {
         Some(pinned) => pinned,
         None => WorkflowSubject::compiled(&writer.reader, None, id)?,
@@ -265,8 +265,8 @@ fn presence(
 }
 
 /// The environment variables that a workflow's expressions read, restricted to the allowed ones.
-/// They contain no secret: a variable that is the default of a secret input, or holds the value of
-/// one, becomes a placeholder.
+/// They contain no secret: a variable that is the default of a secret input becomes a placeholder,
+/// and so does any occurrence of a secret input's value.
 pub(crate) fn env(
     writer: &Writer,
     workflow: &Workflow,

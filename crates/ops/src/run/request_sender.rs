@@ -1,6 +1,6 @@
 //! How a run reaches external systems: the requests of its steps, each prepared and sent once.
 //!
-//! The engine decides about retries, so nothing here retries.
+//! Retries are up to the engine; nothing is retried here.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -176,8 +176,8 @@ impl CatalogSender {
     async fn attempt(&self, sending: &OutgoingRequest) -> Result<AttemptOutcome> {
         let OutgoingRequest { context, call, .. } = sending;
         if let Some(errand) = BuiltinCommand::of(&call.command) {
-            // Boxed because few calls are built-in commands, and their size would otherwise be
-            // added to every future.
+            // Boxed because few calls are built-in commands, and the size of their future would
+            // otherwise be added to every future.
             return Ok(Box::pin(errand.run(self.writer(), call)).await);
         }
         let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
@@ -613,9 +613,9 @@ fn told_by(command: &ApiCommand, outcome: AttemptOutcome) -> AttemptOutcome {
     }
 }
 
-/// Lets a request start while this process still owns the run, and continue until its timeout. The
-/// deadline is checked explicitly, because when a suspended process resumes, other work may run
-/// before the timer fires.
+/// Lets a request start only while this process owns the run, and continue only until its timeout.
+/// The deadline is checked explicitly, because other work may run before the timer fires when a
+/// suspended process resumes.
 fn permit(sending: &OutgoingRequest, timeout: Duration) -> RequestPermit {
     let (own, until) = (sending.permit.clone(), monotonic() + timeout);
     RequestPermit::new(move || own.holds(), move || monotonic() < until)

@@ -1,4 +1,4 @@
-//! `workflow.resume`: continues a run, after showing what that means.
+//! `workflow.resume`: plans how a run continues, and continues it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct Request {
     /// Inputs to change.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub inputs: Map<String, Value>,
-    /// Steps to repeat though they succeeded.
+    /// Steps to repeat even though they succeeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redo: Vec<String>,
     /// Outputs that replace those of steps.
@@ -157,7 +157,7 @@ pub struct ForecastView {
     pub agent_steps: CountRange,
     /// Questions for a person.
     pub approvals: CountRange,
-    /// Child runs. The other counts include theirs where they are known.
+    /// Child runs. The other counts include those of child runs, if known.
     #[serde(default, skip_serializing_if = "CountRange::is_none")]
     pub children: CountRange,
     /// Requests that are not repeated.
@@ -315,7 +315,7 @@ async fn needs(
 async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
     let parent = state.head.parent.as_ref()?;
     let above = RunId::parse(&parent.run).ok()?;
-    // A parent that no longer exists has no budget left.
+    // A parent that no longer exists has no budget to exceed.
     let snapshot = writer.reader.runs().snapshot(&above).await.ok()?;
     let waits =
         matches!(snapshot.state.phase(&parent.key), Phase::Child(run) if *run == state.head.run);
@@ -401,9 +401,9 @@ struct PreparedResume {
     text: Option<String>,
     request: ResumeRequest,
     secrets: BTreeMap<String, milepost_model::secret::Secret>,
-    /// The secret inputs that were given, as opposed to taken from a default.
+    /// The secret inputs that were given rather than taken from a default.
     given: Vec<String>,
-    /// For the world that the run continues in.
+    /// The sender for the world that the run continues in.
     sender: Arc<CatalogSender>,
 }
 

@@ -57,7 +57,7 @@ pub struct RestoreResponse {
     pub runs: u64,
     /// The number of events; each was verified.
     pub events: u64,
-    /// Response files and catalog documents.
+    /// The number of response files and catalog documents.
     pub files: u64,
 }
 

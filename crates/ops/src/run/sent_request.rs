@@ -59,7 +59,7 @@ impl SentView {
 /// How long a request may still take effect after it was recorded, even if the process that sent it
 /// is gone.
 pub(super) fn arrives_within_ms(timeout_ms: u64) -> u64 {
-    // Tests may shorten it; release builds ignore the variable.
+    // Tests shorten it with this variable; release builds ignore it.
     #[cfg(debug_assertions)]
     if let Some(told) = std::env::var("MILEPOST_ARRIVES_MS").ok().and_then(|ms| ms.parse().ok()) {
         return told;

@@ -38,7 +38,7 @@ pub enum SettleOutcome {
 
 operation! {
     /// Records what a person says happened to a request.
-    SettleStep: "workflow.decide", "Say what happened to a step",
+    SettleStep: "workflow.decide", "Record what happened to a step",
         "A person says what happened to a request that must not be repeated and \
          whose outcome is unknown: it happened, it did not, or give up.";
     doors: [Door::Command("decide")];
@@ -103,7 +103,7 @@ fn waiting(view: &RunView) -> Result<String> {
     }
 }
 
-/// Whether `workflow.decide` applies to a step that is waiting in this way.
+/// Whether `workflow.decide` applies to a step that is waiting for this kind of action.
 pub fn is_meant(kind: WaitingKind) -> bool {
     matches!(kind, WaitingKind::Decision | WaitingKind::Person)
 }

@@ -17,7 +17,7 @@ pub struct Request {
     pub run_id: String,
     /// Defaults to the one that is due.
     pub step_id: Option<String>,
-    /// A text, or a value that fits the schema.
+    /// A string, or a value that matches the schema.
     pub output: Option<Value>,
     /// Variables to add to the run.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -112,7 +112,7 @@ pub struct ProblemView {
     pub context: Map<String, Value>,
 }
 
-/// What a run waits for.
+/// What a run is waiting for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingView {
     /// `approval`, `lapsed`, `decision`, `person`, `budget`, `adrift`, `agent` or `variable`.
@@ -121,7 +121,7 @@ pub struct WaitingView {
     /// The step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The child run that waits, if it is one.
+    /// The child run that is waiting, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
     /// The question or explanation.
@@ -314,8 +314,8 @@ impl RunView {
         self.waiting.iter().any(|waiting| waiting.kind == kind)
     }
 
-    /// Whether it needs only a process to drive it, because everything else it waited for has
-    /// expired.
+    /// Whether the run only needs a process to drive it, because everything else that it was
+    /// waiting for has expired.
     pub(crate) fn goes_on_by_itself(&self) -> bool {
         let drives = |kind| matches!(kind, WaitingKind::Adrift | WaitingKind::Lapsed);
         !self.waiting.is_empty() && self.waiting.iter().all(|waiting| drives(waiting.kind))
@@ -364,7 +364,7 @@ fn step(flow: &Flow, key: &StepKey, own: &StepState, state: &State) -> StepView 
     let end = own.ended_ms.unwrap_or(state.now_ms);
     let took = own.began_ms.map_or(0, |began| end.saturating_sub(began));
     let failed = matches!(own.phase, Phase::Failed | Phase::Backoff(_) | Phase::Unknown(_));
-    // A list may succeed although some of its items failed.
+    // A list may succeed even though some of its items failed.
     let failed = failed || own.items.is_some() && own.phase == Phase::Succeeded;
     let output = own.output.as_ref().filter(|_| own.phase == Phase::Succeeded);
     StepView {
@@ -408,7 +408,7 @@ impl WaitingView {
         WaitingView { message, ..self }.lapsed()
     }
 
-    /// The view after the deadline of the run, when nothing can be answered any more.
+    /// The view after the deadline of the run, when no question can be answered anymore.
     fn after(self, deadline_ms: u64) -> WaitingView {
         let message = format!("the deadline of this run has passed: {}", self.message);
         let (expires_ms, may_arrive_until_ms) = (Some(deadline_ms), None);

@@ -130,7 +130,8 @@ impl OpenedWorld {
         OpenedWorld::gather(&self.writer, workflow, &self.texts, &self.pins)
     }
 
-    /// The world that a run of this world continues in, for the given source of its workflow.
+    /// The world that a run of this world continues in, given its workflow and the choice of
+    /// versions.
     pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> OpenedWorld {
         match versions {
             VersionChoice::Pinned => self.part(workflow),
@@ -141,9 +142,9 @@ impl OpenedWorld {
         }
     }
 
-    /// Collects everything that a workflow and the workflows it runs refer to: what is known, and
-    /// the newest version of everything else. Missing references are not pinned: a step that needs
-    /// one fails as if it had never existed.
+    /// Collects everything that a workflow and the workflows it runs refer to: the known versions,
+    /// and the newest version of everything else. Anything missing is not pinned: a step that needs
+    /// it fails as if it had never existed.
     fn gather(
         writer: &Writer,
         workflow: &Workflow,
@@ -400,7 +401,7 @@ impl OpenedWorld {
         Ok(())
     }
 
-    /// Checks that every document is present. A document that is missing among those kept for runs
+    /// Checks that every document is present. A document that is missing from those kept for runs
     /// is copied from its catalog, if the catalog still has it.
     fn has_documents(&self) -> Result<(), MissingWorld> {
         let catalogs = &self.writer.reader.shelf;
@@ -417,9 +418,9 @@ impl OpenedWorld {
     }
 }
 
-/// The problem for a catalog that was added after the run had started.
+/// The problem for a catalog that was added after the run started.
 pub(crate) fn came_later(catalog: &str) -> Problem {
-    let message = format!("catalog `{catalog}` was added after this run had started");
+    let message = format!("catalog `{catalog}` was added after this run started");
     let hint = Hint::text("continue it with ").call(Invocation::of("workflow.resume"));
     Problem::new(Code::CatalogNotFound, message, hint)
 }

@@ -1,7 +1,7 @@
 //! The differences between two files, line by line, as a unified diff.
 //!
-//! Uses Myers' algorithm, which finds the smallest set of changed lines. If the files have too
-//! little in common for that, one is replaced entirely by the other.
+//! Uses Myers' algorithm, which finds the smallest set of changed lines. If the files differ too
+//! much, everything between their common prefix and common suffix is replaced.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -194,8 +194,8 @@ mod tests {
     use super::{difference, edits};
     use crate::limits::DIFF_CHANGES;
 
-    /// Checks that the edits turn one file into the other, and that they are as few as another
-    /// algorithm finds.
+    /// Checks that the edits turn one file into the other, and that they keep as many lines as
+    /// possible.
     fn check(old: &[&str], new: &[&str]) {
         let way = edits(old, new);
         let olds: Vec<&str> = way.iter().filter_map(|edit| edit.old).map(|at| old[at]).collect();
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_way_is_right_and_short() {
-        // Every pair of files with up to four lines out of three distinct ones.
+        // Every pair of files with up to four lines, drawn from three distinct ones.
         let mut texts: Vec<Vec<&str>> = vec![vec![]];
         let mut at = 0;
         while texts[at].len() < 4 {

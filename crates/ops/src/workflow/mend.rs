@@ -21,8 +21,7 @@ pub struct MendedDocument {
     pub fixed: usize,
 }
 
-/// Applies unambiguous fixes of errors until there are none left; `None` if there is nothing to
-/// fix.
+/// Applies the unambiguous fixes for errors until none are left; `None` if there is nothing to fix.
 pub fn mended(document: &Document, world: World<'_>) -> Option<MendedDocument> {
     let mut mended: Option<MendedDocument> = None;
     for _ in 0..limits::MEND_ROUNDS {

@@ -137,7 +137,7 @@ pub(crate) fn id_of(text: &str) -> Result<WorkflowId> {
     })
 }
 
-/// The version that the existing workflow must have; any, if none is given.
+/// The version that the existing workflow must have; any version if none is given.
 fn expecting(version: Option<&str>) -> Result<ExpectedVersion> {
     let Some(text) = version else { return Ok(ExpectedVersion::Any) };
     let Some(version) = Digest::parse(text) else {

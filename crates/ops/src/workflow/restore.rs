@@ -28,14 +28,14 @@ pub struct Response {
     pub path: String,
     /// Its format.
     pub format: DocumentFormat,
-    /// Its version. Differs from the restored one if that had another id.
+    /// Its version. Differs from the restored one if that had a different id.
     pub version: String,
     /// The requested version.
     pub restored_version: String,
     /// The version it replaced, which can be restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_version: Option<String>,
-    /// Whether it is valid now: catalogs may have changed, and a text saved by an editor may never
+    /// Whether it is valid now: catalogs may have changed, and text saved by an editor may never
     /// have been valid.
     pub valid: bool,
     /// Everything that keeps it from being valid.

@@ -19,7 +19,7 @@ use crate::prelude::*;
 pub struct Request {
     /// The whole text.
     pub content: String,
-    /// The expected id; a text with another id is rejected.
+    /// The expected id; text with a different id is rejected.
     #[schemars(extend("x-rare" = true))]
     pub workflow_id: Option<String>,
     /// Its format; detected from the first character by default.

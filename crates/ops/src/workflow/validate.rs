@@ -1,5 +1,5 @@
-//! `workflow.validate`: reports every fault of a document at once. For an invalid document this is
-//! a regular response, not an error.
+//! `workflow.validate`: reports every fault of a document at once. An invalid document yields a
+//! regular response, not an error.
 
 use milepost_model::document::Document;
 use milepost_model::finding::Severity;

@@ -24,7 +24,7 @@ pub struct Request {
 pub struct Response {
     /// The workflow's id.
     pub workflow_id: String,
-    /// Newest first; a restored text is listed again.
+    /// Newest first; a restored version is listed again.
     pub versions: Vec<VersionItem>,
     /// Whether there are older ones.
     pub more: bool,

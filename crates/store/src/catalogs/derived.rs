@@ -1,5 +1,6 @@
-//! Data derived from a catalog that is faster to load than to compute. It may be deleted at any
-//! time; damaged or outdated files, and those of other program versions, are treated as missing.
+//! Data derived from a catalog, cached because loading it is faster than recomputing it. It may be
+//! deleted at any time; files that are damaged, outdated or written by another program version are
+//! treated as missing.
 
 use std::path::{Path, PathBuf};
 

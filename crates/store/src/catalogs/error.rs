@@ -48,8 +48,8 @@ pub enum CatalogError {
 pub enum CatalogConflict {
     /// The id; overwriting replaces the existing catalog.
     Id,
-    /// The title, under another id. This is a conflict even when overwriting, which would leave two
-    /// catalogs with the same title.
+    /// The title, under another id. Overwriting does not resolve this conflict, because it would
+    /// leave two catalogs with the same title.
     Title,
 }
 

@@ -1,5 +1,5 @@
-//! The file names of a catalog. They are built from parsed ids only, so none of them leaves the
-//! directory.
+//! The file names of a catalog. They are built only from parsed ids, so they cannot point outside
+//! the directory.
 
 use milepost_model::id::CatalogId;
 use milepost_syntax::source::Format;
@@ -24,7 +24,7 @@ pub(super) fn next_document(id: &CatalogId, format: Format) -> String {
     format!(".{}.next", document(id, format))
 }
 
-/// Whether a file is supposed to be a record.
+/// Whether a file should be a record, judging by its name.
 pub(super) fn is_record(name: &str) -> bool {
     name.strip_suffix(".toml").is_some()
 }

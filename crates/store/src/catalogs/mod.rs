@@ -71,8 +71,8 @@ pub struct StoredDocument {
     pub sha256: Digest,
     /// Whether it was changed after the import.
     pub edited: bool,
-    /// Identifies the document later, as long as it is untouched. `None` if it was written too
-    /// recently to tell.
+    /// Used later to check that the document is untouched. `None` if the document was written too
+    /// recently for such a check to be reliable.
     pub mark: Option<DocumentMark>,
 }
 
@@ -131,7 +131,7 @@ impl Catalogs {
         Ok(listing)
     }
 
-    /// The catalog with an id.
+    /// The catalog with the given id.
     pub fn get(&self, id: &CatalogId) -> Result<Option<Arc<CatalogRecord>>, CatalogError> {
         let name = files::record(id);
         if let Some(outcome) = self.untouched(&name) {
@@ -141,7 +141,7 @@ impl Catalogs {
         self.look(&directory, &name).transpose().map_err(CatalogError::Unreadable)
     }
 
-    /// The catalog with an id or a title. The id takes precedence.
+    /// Finds a catalog by its id or its title. The id takes precedence.
     pub fn find(&self, text: &str) -> Result<Option<Arc<CatalogRecord>>, CatalogError> {
         if let Ok(id) = CatalogId::parse(text)
             && let Some(record) = self.get(&id)?
@@ -189,8 +189,8 @@ impl Catalogs {
         }
     }
 
-    /// Opens the document of a catalog to read parts of it; `None` unless it is untouched since it
-    /// was read in full and marked.
+    /// Opens the document of a catalog to read parts of it; `None` unless it has remained untouched
+    /// since it was read in full and marked.
     pub fn parts(&self, record: &CatalogRecord, mark: DocumentMark) -> Option<DocumentReader> {
         let directory = Directory::open(&self.path).ok()??;
         let name = files::document(&record.id, record.format);
@@ -204,7 +204,7 @@ impl Catalogs {
         (found.sha256 == hash).then_some(found)
     }
 
-    /// Whether the document of a catalog is untouched since it was marked.
+    /// Whether the document of a catalog has remained untouched since it was marked.
     pub fn is_untouched(&self, record: &CatalogRecord, mark: DocumentMark) -> bool {
         let path = self.document_path(&record.id, record.format);
         std::fs::symlink_metadata(&path).is_ok_and(|file| FileStamp::of_file(file) == mark.0)

@@ -171,7 +171,7 @@ impl fmt::Display for CatalogSource {
     }
 }
 
-/// Whether a string is an `http` or `https` URL without user name and password.
+/// Whether a string is an `http` or `https` URL without a user name or password.
 pub(crate) fn is_web_url(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
@@ -200,7 +200,7 @@ pub enum Idempotency {
     /// Not configured.
     #[default]
     Unsaid,
-    /// The header is sent under this name.
+    /// The name of the header to send.
     Header(String),
     /// Never sent.
     Off,

@@ -42,7 +42,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<CatalogRecord, TomlError> {
     let title = top.need("title")?.parsed("a title", filled)?;
     let source = top
         .need("source")?
-        .parsed("a path, or a URL without user name and password", CatalogSource::parse)?;
+        .parsed("a path, or a URL without a user name or password", CatalogSource::parse)?;
     let format = top.need("format")?.parsed("`json` or `yaml`", format_of)?;
     let mut record = CatalogRecord::new(id, title, source, format);
     record.source_sha256 =
@@ -77,7 +77,7 @@ fn format_of(text: &str) -> Option<Format> {
 }
 
 fn base_url(top: &mut TomlTable<'_>) -> Result<Option<BaseUrl>, TomlError> {
-    const EXPECTED: &str = "an `http` or `https` URL without user name and password";
+    const EXPECTED: &str = "an `http` or `https` URL without a user name or password";
     // If this key is missing, a user may have edited the file by hand or copied it from elsewhere,
     // so access to private hosts must be stated explicitly.
     let by = top.parsed("base_url_by", "`user` or `document`", GivenBy::named)?;
@@ -167,9 +167,9 @@ pub(crate) fn render(record: &CatalogRecord) -> String {
     format!("{HEAD}{text}")
 }
 
-/// The content of a record as a string; equal records yield equal strings. It is never parsed, but
-/// it is built whenever a catalog is loaded, and as TOML that would take longer than reading the
-/// catalog.
+/// The content of a record as a string; equal records yield equal strings. It is never parsed. It
+/// is JSON because it is built whenever a catalog is loaded, and building TOML would take longer
+/// than reading the catalog.
 pub(crate) fn canonical(record: &CatalogRecord) -> String {
     serde_json::to_string(record).expect("strings, flags and tables of them are valid JSON")
 }
@@ -184,7 +184,7 @@ pub(crate) fn render_over(record: &CatalogRecord, old: &[u8]) -> String {
         merge(merged.as_table_mut(), new.as_table(), |key| !KEYS.contains(&key));
         Some(merged.to_string())
     });
-    // The content matters more than preserved comments.
+    // Correct content takes priority over preserved comments.
     let same = |text: &String| parse(text.as_bytes()).is_ok_and(|found| says_same(&found, record));
     merged.filter(same).unwrap_or(fresh)
 }

@@ -142,7 +142,7 @@ impl Catalogs {
             None => text::render(record),
         };
         file::check_size(&self.record_path(&record.id), text.len(), limits::RECORD_BYTES)?;
-        // Nothing is written that could not be read back.
+        // Never write a record that could not be read back.
         text::parse(text.as_bytes()).map_err(|fault| SaveError::Unfit { fault })?;
         Ok(text)
     }
@@ -156,7 +156,7 @@ impl Catalogs {
         }
     }
 
-    /// Writes a document in its place, or next to it while the old record is still in effect.
+    /// Writes a document to its final path, or next to it while the old record is still in effect.
     fn put_document(
         &self,
         record: &CatalogRecord,

@@ -1,4 +1,4 @@
-//! Injected faults for writing files, used in tests; release builds do not have them.
+//! Fault injection for file writes, used in tests and disabled in release builds.
 //!
 //! Faults are set per thread and affect only what that thread writes.
 
@@ -27,7 +27,7 @@ pub enum FilePoint {
 pub enum FileFault {
     /// The disk reports an error; nothing was done.
     Io,
-    /// The disk is full; the data was written in part.
+    /// The disk is full; only part of the data was written.
     Full,
     /// The disk reports an error, but the call took effect.
     Late,

@@ -35,7 +35,7 @@ pub fn leftovers(locations: &Locations) -> Vec<PathBuf> {
     found
 }
 
-/// Removes leftovers; ones that are already gone are not an error.
+/// Removes leftovers. A file that is already gone is not an error.
 pub fn remove_leftovers(paths: &[PathBuf]) -> Result<(), FileError> {
     paths.iter().try_for_each(|path| file::remove(path).map(drop))
 }

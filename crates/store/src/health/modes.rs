@@ -75,8 +75,8 @@ pub fn exposed(locations: &Locations) -> Vec<Exposed> {
     let own = rustix::process::geteuid().as_raw();
     let look = |(kept, path): (PrivatePathKind, PathBuf)| {
         let itself = fs::symlink_metadata(&path).ok()?;
-        // A user may move a whole directory elsewhere and link to it, but nobody has a reason to
-        // link a file or folder inside.
+        // A user may move a whole directory elsewhere and link to it, but has no reason to replace
+        // a file or folder inside it with a link.
         let whole = path == locations.data || path == locations.cache;
         let link = itself.is_symlink();
         let metadata = if link && whole { fs::metadata(&path).ok()? } else { itself };

@@ -19,9 +19,9 @@ fn path(directory: &Path, holder: &HolderId) -> PathBuf {
     directory.join("wake").join(format!("{holder}.alive"))
 }
 
-/// A lock that is held as long as the holder is alive. The file is left behind if the holder did
-/// not withdraw: being unlocked, it shows that the process is gone, and the next process removes
-/// it.
+/// A lock that is held as long as the holder is alive. If the holder did not withdraw, its file is
+/// left behind unlocked; this shows that the process is gone, and the next process removes the
+/// file.
 #[derive(Debug)]
 pub struct LivenessLock {
     _file: File,
@@ -34,8 +34,8 @@ impl LivenessLock {
         file::make_directory(path.parent().unwrap_or(directory), FileMode::Owner)?;
         let fail = |error| FileError::of(&path, error);
         let options = file::owned();
-        // Another process that is cleaning up may have found the file before it was locked. The
-        // file is then locked briefly, or removed.
+        // Another process that is cleaning up may have found the file before it was locked. That
+        // process then locks the file briefly, or removes it.
         for _ in 0..limits::ALIVE_TRIES {
             let file = options.open(&path).map_err(fail)?;
             match file.try_lock() {
@@ -87,7 +87,7 @@ pub(super) fn tidy<E>(
     Ok(())
 }
 
-/// The files of processes that are gone, locked.
+/// Locks and returns the files of processes that are gone.
 pub(super) fn left(directory: &Path) -> Vec<(PathBuf, File)> {
     let entries = fs::read_dir(directory.join("wake")).into_iter().flatten();
     let files = entries.take(limits::LISTENERS).flatten().map(|entry| entry.path());

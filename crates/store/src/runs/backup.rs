@@ -1,8 +1,8 @@
-//! Consistent backups of all runs, made while others write, and restoring them.
+//! Makes consistent backups of all runs while other processes are writing, and restores them.
 //!
 //! A backup contains the database with all pinned sources and remembered inputs, the key that
 //! authenticates its rows, the files that runs refer to, and the data for signing decisions. It
-//! contains no secrets, and neither catalogs nor workflows, which are stored next to the
+//! contains no secrets, catalogs or workflows; the catalogs and workflows are stored next to the
 //! configuration.
 
 use std::fs::{self, File};
@@ -59,7 +59,8 @@ fn write(runs: &RunsReader, to: &Path) -> Result<(), RunsError> {
         Ok(())
     })?;
     sync(&path)?;
-    // Copied after the rows that refer to them: a file exists before any row refers to it.
+    // Files are copied after the rows that refer to them, because a file always exists before any
+    // row refers to it.
     copy_files(from, to)?;
     Ok(key.write(to)?)
 }
@@ -102,7 +103,7 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     file::write(path, bytes, WriteOptions::PRIVATE_NEW)
 }
 
-/// Restores a backup into a directory without runs, after checking all of it.
+/// Restores a backup into a directory that has no runs, after checking the whole backup.
 pub(super) fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, RunsError> {
     ChainKey::need(from)?;
     file::make_directory(directory, file::FileMode::Owner)?;

@@ -2,7 +2,8 @@
 //!
 //! Every row carries a MAC, and an event's MAC covers the previous one. The next reader detects
 //! rows that were changed, added, removed or reordered without the key. This does not protect
-//! against a process of the same user that reads the key: only the file's mode guards it.
+//! against a process that runs as the same user and reads the key, which is guarded only by the
+//! mode of its file.
 
 use std::path::{Path, PathBuf};
 
@@ -101,7 +102,8 @@ pub(crate) fn coded(directory: &Path, purpose: &str, text: &str) -> Result<Strin
     Ok(hex(&ChainKey::read_or_make(directory)?.over(purpose).text(text).mac()))
 }
 
-/// A key for another purpose, derived from the key of a directory; `None` if there is none.
+/// A key for another purpose, derived from the key of a directory; `None` if the directory has no
+/// key.
 pub(crate) fn derived(directory: &Path, purpose: &str) -> Result<Option<DerivedBytes>, RunsError> {
     Ok(ChainKey::read(directory)?.map(|key| key.derived(purpose)))
 }

@@ -1,4 +1,4 @@
-//! Checks that all runs are as they were written: every page, every row, every chain.
+//! Checks every page, row and chain to verify that all runs are still as they were written.
 
 use milepost_model::id::RunId;
 use rusqlite::Connection;

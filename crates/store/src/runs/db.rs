@@ -62,7 +62,7 @@ impl<'c> Db<'c> {
         Ok(fault::at(self.faults, StoragePoint::Statement, call)?)
     }
 
-    /// Whether a query yields anything.
+    /// Whether a query returns any rows.
     pub(super) fn any(self, sql: &str, params: impl Params) -> Result<bool, RunsError> {
         Ok(self.first(sql, params, |_| Ok(()))?.is_some())
     }
@@ -134,7 +134,7 @@ pub(super) fn connect(path: &Path, access: DbAccess) -> Result<Connection, RunsE
     let mut connection = Connection::open_with_flags(path, flags)?;
     be_patient(&mut connection)?;
     // Keeps query plans stable: SQLite would otherwise prepare a statement again when its values
-    // change, and these plans never depend on them.
+    // change, although these plans never depend on the values.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(limits::STATEMENTS);
     connection.execute_batch(

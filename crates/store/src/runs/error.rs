@@ -1,4 +1,4 @@
-//! Errors from reading and writing runs. Each variant calls for a different reaction.
+//! Errors from reading and writing runs. Each variant calls for a different response.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub enum RunsError {
 
 impl From<rusqlite::Error> for RunsError {
     fn from(error: rusqlite::Error) -> RunsError {
-        // The shared index of the log cannot grow, which also means that the disk is full.
+        // A failure to grow the log's shared index also means that the disk is full.
         if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
             return JournalError::Full.into();
         }
@@ -52,8 +52,8 @@ impl From<rusqlite::Error> for RunsError {
 }
 
 impl RunsError {
-    /// Whether the data on disk is not what was written. Only the caller knows which run it belongs
-    /// to.
+    /// Whether the data on disk differs from what was written. Only the caller knows which run the
+    /// data belongs to.
     pub fn is_damage(&self) -> bool {
         matches!(self, RunsError::Storage(error) if is_damage(error))
     }
@@ -64,7 +64,7 @@ impl RunsError {
     }
 }
 
-/// Whether an error means that the data on disk is not what was written.
+/// Whether an error means that the data on disk differs from what was written.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::FromSqlConversionFailure(..)

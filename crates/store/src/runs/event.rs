@@ -41,7 +41,7 @@ pub struct EventRows {
 /// The events of a run and related changes, written atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppendRows {
-    /// The right to write, which another holder may have taken over in the meantime.
+    /// The lease held by the writer, which another holder may have taken over in the meantime.
     pub lease: Lease,
     /// The sequence number of the last event known to the writer.
     pub after_seq: u64,
@@ -201,8 +201,8 @@ const READ: &str = "SELECT e.seq, e.at_ms, e.kind, e.data, e.blob, e.mac, b.byte
                     FROM events e LEFT JOIN blobs b ON b.hash = e.blob \
                     WHERE e.run = ?1 AND e.seq > ?2 ORDER BY e.seq";
 
-/// Reads events and verifies each of them: its position in the chain, and the end of the chain
-/// against the index.
+/// Reads events and verifies the position of each in the chain, and the end of the chain against
+/// the index.
 pub(super) fn read(
     db: Db<'_>,
     key: &ChainKey,
@@ -245,7 +245,7 @@ impl<'r> Reading<'r> {
                     let (run, seq) = (row.record.id.clone(), wanted.after_seq);
                     return Err(JournalError::Corrupt { run, seq }.into());
                 }
-                // Nothing follows an event that has not been written yet.
+                // The event has not been written yet, so no events follow it.
                 None => {}
             }
         }

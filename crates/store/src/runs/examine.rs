@@ -1,4 +1,4 @@
-//! Everything that can be learned about the runs of a directory without changing anything.
+//! Everything that can be learned about the runs in a directory without changing anything.
 
 use std::path::Path;
 

@@ -42,9 +42,9 @@ serialized_enum! {
 #[doc(hidden)]
 pub type StorageFaults = Arc<dyn Fn(StoragePoint) -> Option<StorageFault> + Send + Sync>;
 
-/// Parses a fault specification: `<fault>@<point>:<n>` makes the n-th call of a kind fail, and `n+`
-/// also every call after it. `None` if the specification is invalid. Not available in release
-/// builds.
+/// Parses a fault specification: `<fault>@<point>:<n>` makes the n-th call of that kind fail, and
+/// `n+` makes every later one fail as well. `None` if the specification is invalid. Not available
+/// in release builds.
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub fn faults(text: &str) -> Option<StorageFaults> {

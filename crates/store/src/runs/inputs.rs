@@ -54,7 +54,7 @@ pub(super) fn is_remembered(db: Db<'_>, what: &Forgetting) -> Result<bool, RunsE
     Ok(false)
 }
 
-/// Forgets values and returns what they belonged to, sorted.
+/// Forgets values and returns the workflows and inputs they belonged to, sorted.
 pub(super) fn forget(db: Db<'_>, what: &Forgetting) -> Result<Vec<Forgotten>, RunsError> {
     let sql = "DELETE FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
                AND (?2 IS NULL OR input = ?2) RETURNING workflow, input";

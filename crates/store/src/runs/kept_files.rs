@@ -14,7 +14,7 @@ pub(super) const FOLDERS: &[&str] = &[BLOBS, DOCUMENTS];
 /// Other files in a backup: the data for signing decisions.
 pub(super) const BESIDE: &[&str] = &["person.json"];
 
-/// Length of a file name: a SHA-256 in hexadecimal.
+/// Length of a file name: a SHA-256 hash in hexadecimal.
 pub(super) const NAME_CHARS: usize = 64;
 
 /// A file that runs may refer to.

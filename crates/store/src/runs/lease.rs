@@ -12,7 +12,7 @@ use super::run::{self, RunRow};
 use super::{Db, RunsError};
 use crate::limits;
 
-/// A heartbeat of a holder.
+/// A holder's heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeartbeatRow {
     pub holder: HolderId,
@@ -142,7 +142,7 @@ pub(super) fn adrift(
     db.all(ADRIFT, values, run::id_of)
 }
 
-/// Runs that are only waiting for a time and whose last event is dated in the future.
+/// Runs that are waiting only for their wake time and whose last event is dated in the future.
 pub(super) fn dated_ahead(db: Db<'_>, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
     let sql = "SELECT id FROM runs WHERE wake_ms > ?1 AND updated_ms > ?1 \
                AND status = 'waiting' AND waiting IS NULL AND quarantined = 0 LIMIT ?2";
@@ -156,7 +156,7 @@ pub(super) fn next_wake(db: Db<'_>, now_ms: u64) -> Result<Option<u64>, RunsErro
     Ok(db.first(sql, [now_ms], |row| row.get::<_, Option<u64>>(0))?.flatten())
 }
 
-/// Whether a run is only waiting for a time that is still in the future.
+/// Whether a run is waiting only for its wake time, which is still in the future.
 pub(super) fn is_asleep(db: Db<'_>, run: &RunId, now_ms: u64) -> Result<bool, RunsError> {
     let sql = "SELECT 1 FROM runs WHERE id = ?1 AND status = 'waiting' AND waiting IS NULL \
                AND wake_ms > ?2";
@@ -169,7 +169,7 @@ fn with_mark(row: &Row<'_>) -> rusqlite::Result<Option<(HolderId, Option<u64>)>>
     Ok(HolderId::parse(&row.get::<_, String>(0)?).map(|holder| (holder, mark)))
 }
 
-/// All holders that have a lease or are listed, with their heartbeat.
+/// All holders that have a lease or are listed, with their heartbeats.
 pub(super) fn known(db: Db<'_>) -> Result<Vec<(HolderId, Option<u64>)>, RunsError> {
     let sql = "SELECT id, expires_ms FROM holders UNION ALL \
                SELECT DISTINCT holder, NULL FROM leases WHERE holder IS NOT NULL \

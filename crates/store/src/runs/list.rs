@@ -95,7 +95,7 @@ pub(super) fn find_prefix(db: Db<'_>, text: &str) -> Result<Vec<RunId>, RunsErro
     db.all(sql, values, run::id_of)
 }
 
-/// The most recently succeeded run of a workflow.
+/// A workflow's most recent successful run, by end time.
 pub(super) fn newest_succeeded(
     db: Db<'_>,
     key: &ChainKey,

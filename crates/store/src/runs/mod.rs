@@ -1,13 +1,13 @@
 //! Runs on disk: an index of all runs, the journal of each run, and the messages sent to it.
 //!
-//! Any number of processes share one `SQLite` file. Each process has one thread that writes;
-//! readers have their own connections and never block. The journal does not interpret events.
-//! Everything acknowledged is on disk, and a row that is not as it was written is never trusted:
-//! its run is quarantined, and all others continue.
+//! Any number of processes can share one `SQLite` file. Each process has one thread that writes;
+//! readers have their own connections and never block. The journal does not interpret events. A
+//! durable write is on disk before it is acknowledged, and a row that differs from what was written
+//! is never trusted: its run is quarantined, and all others continue.
 //!
 //! A caller can block until a write is done, or pass a callback for the outcome. The callback is
-//! called exactly once, on the writing thread. It should only pass the outcome on, and must never
-//! wait for another write.
+//! called exactly once, on the writing thread or the calling thread. It should only pass the
+//! outcome on, and must never wait for another write.
 
 mod alive;
 mod backup;
@@ -105,7 +105,7 @@ impl fmt::Debug for OpenOptions {
     }
 }
 
-/// All runs of a directory, for the lifetime of a process. Clones share the same state.
+/// All runs in a directory, for the lifetime of a process. Clones share the same state.
 #[derive(Clone)]
 pub struct Runs {
     inner: Arc<Inner>,
@@ -134,7 +134,7 @@ impl Deref for Runs {
 }
 
 impl Runs {
-    /// Opens the runs of a directory, which is created if it does not exist. Nothing is scanned:
+    /// Opens the runs in a directory, which is created if it does not exist. Nothing is scanned:
     /// [`RunsReader::examine`] does that.
     pub fn open(directory: &Path, options: OpenOptions) -> Result<Runs, RunsError> {
         file::make_directory(directory, file::FileMode::Owner)?;
@@ -294,7 +294,7 @@ impl Runs {
         self.now(CommitMode::Durable, move |db, _| inputs::remember(db, &what))
     }
 
-    /// Forgets the values given for inputs, and returns what they belonged to.
+    /// Forgets the values given for inputs, and returns the workflows and inputs they belonged to.
     pub fn forget_inputs(&self, what: Forgetting) -> Result<Vec<Forgotten>, RunsError> {
         self.now(CommitMode::Durable, move |db, _| inputs::forget(db, &what))
     }
@@ -323,7 +323,8 @@ impl Runs {
         report.add(self.now(CommitMode::Durable, sweep)?);
         if report != (PurgeReport { projects, ..PurgeReport::default() }) {
             match self.vacuum() {
-                // The removed data has been overwritten; the file just does not shrink.
+                // If the disk is full, the file does not shrink, but the removed data has been
+                // overwritten.
                 Ok(()) | Err(RunsError::Journal(JournalError::Full)) => self.empty_log()?,
                 Err(error) => return Err(error),
             }
@@ -340,7 +341,7 @@ impl Runs {
     }
 
     /// Shrinks the file to the size of its content. Blocks until it is done. The directory's lock
-    /// excludes other vacuums and migrations, and all processes have to wait before they can write.
+    /// prevents other vacuums and migrations, and no process can write in the meantime.
     pub fn vacuum(&self) -> Result<(), RunsError> {
         let _lock = Lock::of(self.directory())?;
         self.now(CommitMode::Alone, |db, _| Ok(db.batch(StoragePoint::Statement, "VACUUM")?))?;
@@ -498,13 +499,13 @@ impl Runs {
         backup::backup(&self.inner.reader, to)
     }
 
-    /// Restores a backup into a directory without runs, after checking all of it. No process may
-    /// have the runs of that directory open.
+    /// Restores a backup into a directory that has no runs, after checking the whole backup. No
+    /// process may have the runs in that directory open.
     pub fn restore(from: &Path, directory: &Path) -> Result<RestoreReport, RunsError> {
         backup::restore(from, directory)
     }
 
-    /// Wakes every process that drives runs of this directory, and returns how many are listening.
+    /// Wakes every process that drives runs in this directory, and returns how many are listening.
     pub fn wake_all(&self) -> Result<usize, RunsError> {
         Ok(wake::wake_all(self.directory())?)
     }

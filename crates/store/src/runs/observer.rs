@@ -1,8 +1,8 @@
 //! Decides whether another holder is alive, based on what this process has observed.
 //!
 //! The clocks of two processes need not agree, so a time written by another process proves nothing.
-//! What counts is its lock, and how long this process has seen its heartbeat unchanged, measured
-//! with its own monotonic clock.
+//! What counts is the other process's lock, and how long its heartbeat has remained unchanged
+//! according to this process's monotonic clock.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -58,8 +58,8 @@ impl Observer {
         self.still(holder, mark, glance.at) < patience || glance.takeover == Takeover::Free
     }
 
-    /// How long a heartbeat has been unchanged. The time counted between two checks is limited,
-    /// because this process may have been suspended itself, and the other one with it.
+    /// How long a heartbeat has been unchanged. The time counted between two checks is capped,
+    /// because this process may itself have been suspended, along with the other one.
     fn still(&self, holder: &HolderId, mark: Option<u64>, at: Duration) -> Duration {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() > limits::LISTENERS {

@@ -1,4 +1,4 @@
-//! What runs refer to besides their own workflow source. It is kept as long as a run refers to it.
+//! Data that runs refer to besides their own workflow source, kept as long as a run refers to it.
 
 use std::collections::BTreeSet;
 

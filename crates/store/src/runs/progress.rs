@@ -4,9 +4,9 @@
 //! or removed looks as if it had never been longer. Therefore each process keeps a file in which it
 //! notes the last event and the last message of every run it wrote to, after each commit and before
 //! the commit is acknowledged. The file is not synced: after a power failure it may be outdated or
-//! empty, and less is detected. A note is a lower bound. It is never ahead of what was committed,
-//! and a note about a synced commit is never ahead of the disk; a note about an unsynced commit is
-//! valid only until the machine restarts.
+//! empty, so some losses may go undetected. A note is a lower bound. It is never ahead of what was
+//! committed, and a note about a synced commit is never ahead of the disk; a note about an unsynced
+//! commit is valid only until the machine restarts.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

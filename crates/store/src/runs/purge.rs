@@ -1,4 +1,4 @@
-//! Purging of finished runs, with everything that only they refer to.
+//! Purges finished runs, with everything that only they refer to.
 //!
 //! A run that was started by a step belongs to its parent run: it is removed together with the
 //! parent and never before, and neither is removed while one of them is unfinished. A run that can
@@ -23,14 +23,14 @@ const MEANT: &str = "SELECT key, id FROM runs r WHERE ended_ms IS NOT NULL \
                      AND (?4 IS NULL OR workspace = ?4) AND (parent IS NULL \
                      OR NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent))";
 
-/// Extends these runs to their descendants, leaving out every tree with an unfinished run.
+/// Adds the descendants of these runs, leaving out every tree with an unfinished run.
 const TREES: &str = "tree(root, key, id) AS (SELECT key, key, id FROM roots UNION \
                      SELECT t.root, r.key, r.id FROM tree t JOIN runs r ON r.parent = t.id), \
                      meant(key) AS MATERIALIZED (SELECT key FROM tree WHERE root NOT IN \
                      (SELECT t.root FROM tree t JOIN runs r ON r.key = t.key \
                       WHERE r.ended_ms IS NULL))";
 
-/// The values of these conditions.
+/// The values for the conditions in `MEANT`.
 type Values<'f> = (Option<u64>, Option<&'f str>, Option<&'f str>, Option<&'f str>);
 
 fn values(filter: &PurgeFilter) -> Values<'_> {
@@ -99,8 +99,8 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
     let found: Option<(Vec<u8>, u64)> =
         db.first(sql, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((text, ended_ms)) = found else { return Ok(PurgeReport::default()) };
-    // Sources are removed later, by `sweep`, because runs of earlier versions mention some of them
-    // only in their events.
+    // Sources are removed later, by `sweep`, because runs created by earlier versions mention some
+    // of them only in their events.
     let refs: Vec<Vec<u8>> =
         db.all("SELECT hash FROM run_refs WHERE run = ?1", [key], |row| row.get(0))?;
     for hash in refs.iter().chain([&text]) {
@@ -136,8 +136,8 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
 }
 
 /// Removes sources and files that were mentioned by purged runs and are no longer mentioned
-/// anywhere. Nothing else is written in the meantime. A file that was stored again since then is
-/// kept, because the event that mentions it may be about to be written.
+/// anywhere. Nothing else is written in the meantime. A file that was stored again after those runs
+/// ended is kept for now, because the event that mentions it may be about to be written.
 pub(super) fn sweep(
     db: Db<'_>,
     directory: &std::path::Path,
@@ -190,7 +190,7 @@ fn still_named(db: Db<'_>) -> Result<HashSet<String>, RunsError> {
     Ok(named)
 }
 
-/// Calls `found` with every string in the bytes that could be a SHA-256 in hexadecimal.
+/// Calls `found` with every string in the bytes that could be a SHA-256 hash in hexadecimal.
 fn each_hash(bytes: &[u8], mut found: impl FnMut(&str)) {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     for digits in bytes.split(|byte| !is_digit(byte)) {

@@ -16,7 +16,7 @@ use super::{ChainKey, RunsError, inputs, lease, quarantine, run, schema};
 use crate::file::{self, FileError};
 use crate::{Digest, limits};
 
-/// Read-only access to the runs of a directory. Clones share the same state.
+/// Read-only access to the runs in a directory. Clones share the same state.
 #[derive(Clone)]
 pub struct RunsReader {
     inner: Arc<Inner>,
@@ -36,7 +36,7 @@ impl fmt::Debug for RunsReader {
 }
 
 impl RunsReader {
-    /// Opens the runs of a directory; `None` if there have never been any. Runs that cannot be read
+    /// Opens the runs in a directory; `None` if there have never been any. Runs that cannot be read
     /// are an error, not `None`.
     pub fn open(directory: &Path) -> Result<Option<RunsReader>, RunsError> {
         let path = directory.join(schema::FILE);
@@ -71,7 +71,7 @@ impl RunsReader {
         (&self.inner.readers, &self.inner.key, &self.inner.directory)
     }
 
-    /// The run with an id.
+    /// The run with the given id.
     pub fn run(&self, run: &RunId) -> Result<RunRecord, RunsError> {
         Ok(self.reading(|db, key| run::find(db, key, run))?.record)
     }
@@ -111,7 +111,7 @@ impl RunsReader {
         Ok(known.iter().any(|(holder, mark)| lives(holder, *mark)))
     }
 
-    /// Runs that are only waiting for a time and whose last event is dated in the future.
+    /// Runs that are waiting only for their wake time and whose last event is dated in the future.
     pub fn dated_ahead(&self, now_ms: u64, limit: usize) -> Result<Vec<RunId>, RunsError> {
         self.reading(|db, _| lease::dated_ahead(db, now_ms, limit))
     }
@@ -133,7 +133,7 @@ impl RunsReader {
         Ok(page)
     }
 
-    /// The number of runs, read from indexes only.
+    /// Counts of runs, read from indexes only.
     pub fn tally(&self) -> Result<RunCounts, RunsError> {
         self.reading(|db, _| list::tally(db))
     }
@@ -143,7 +143,7 @@ impl RunsReader {
         self.reading(|db, _| list::find_prefix(db, text))
     }
 
-    /// The most recently succeeded run of a workflow.
+    /// A workflow's most recent successful run, by end time.
     pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunId>, RunsError> {
         self.reading(|db, key| list::newest_succeeded(db, key, workflow))
     }

@@ -1,10 +1,10 @@
-//! Evaluates how the last use of the runs ended, before they are used again.
+//! Determines how the last use of the runs ended, before they are used again.
 //!
 //! The first process to open the runs reads the notes of dead processes before `SQLite` recovers
 //! the log, and compares them with the database afterwards. The log itself is not used as evidence:
 //! valid frames after an invalid one may belong to a commit that a killed process never finished
-//! and others overwrote. A run that had progressed further is quarantined: what it received and did
-//! since then is unknown, and repeating its requests could be wrong.
+//! and others overwrote. A run that had progressed further than the database shows is quarantined:
+//! what it received and did after that point is unknown, and repeating its requests could be wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -105,8 +105,8 @@ pub(super) fn all_behind(db: Db<'_>, evidence: &Evidence) -> Result<Vec<(RunId, 
     Ok(found.into_iter().collect())
 }
 
-/// The runs noted next to a database that has none, with their last sequence number: the whole log
-/// was lost before any of it was checkpointed.
+/// The runs in the notes, each with its last sequence number, for a database that contains no runs:
+/// the whole log was lost before any of it was checkpointed.
 pub fn noted_runs(directory: &Path) -> Vec<(RunId, u64)> {
     let notes = Evidence::gather(directory).notes.into_iter();
     notes.map(|note| (note.run, note.seq)).collect()

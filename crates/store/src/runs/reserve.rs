@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::{file, limits};
 
 const FILE: &str = "runs.reserve";
-/// The content, written in chunks of this size.
+/// One chunk of the reserve file, which consists of zeros.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// The disk reserve of a directory.

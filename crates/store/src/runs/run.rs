@@ -78,7 +78,7 @@ impl RunRow {
         Ok(ReadRow { row: found, sound })
     }
 
-    /// The MAC input: the whole row except whether it is quarantined.
+    /// The MAC input: the whole row except its quarantine status.
     fn sealed(&self, key: &ChainKey) -> MacInput {
         let record = &self.record;
         key.over("run")
@@ -102,14 +102,14 @@ impl RunRow {
     }
 }
 
-/// The value of a column that holds an enumeration.
+/// The value of a column that contains an enumeration.
 fn word<T>(row: &Row<'_>, column: usize, parse: fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     let word = row.get_ref(column)?;
     let read = word.as_str().ok().and_then(parse);
     read.ok_or_else(|| unreadable(FromSqlError::InvalidType))
 }
 
-/// The id of a run in the first column.
+/// The run id in the first column.
 pub(super) fn id_of(row: &Row<'_>) -> rusqlite::Result<RunId> {
     run_id(&row.get::<_, String>(0)?)
 }
@@ -240,8 +240,8 @@ pub(super) fn stand(
 ) -> Result<(), RunsError> {
     let before = std::mem::replace(&mut row.record.standing, standing);
     (row.record.last_seq, row.head) = (last.seq, last.mac);
-    // Most writes change only the time and the end of the journal. The secondary indexes, which are
-    // most of the pages, then stay untouched.
+    // Most writes change only the time and the end of the journal. The secondary indexes, which
+    // account for most of the pages, then stay untouched.
     let moves_on =
         RunSummary { updated_ms: row.record.standing.updated_ms, ..before } == row.record.standing;
     if !moves_on {

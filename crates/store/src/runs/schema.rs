@@ -79,7 +79,7 @@ pub(super) fn key(
     }
 }
 
-/// The key of a directory, after checking that its rows were written with it.
+/// The key of a directory, after checking that the rows of the database were written with it.
 fn proven(connection: &Connection, directory: &Path) -> Result<ChainKey, RunsError> {
     let key = ChainKey::need(directory)?;
     let sql = "SELECT mac FROM proof WHERE id = 1";
@@ -107,7 +107,7 @@ fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
     // Another process may have migrated while this one waited for the lock.
     if version(connection)? == 0 {
         let key = ChainKey::read_or_make(directory)?;
-        // Stored in the file, and cannot be set inside a transaction.
+        // This setting is stored in the file and cannot be changed inside a transaction.
         connection.pragma_update(None, "journal_mode", "wal")?;
         let transaction = connection.unchecked_transaction()?;
         transaction.execute_batch(TABLES)?;
@@ -118,12 +118,12 @@ fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// Whether a table or index exists; a database of an earlier version may lack it.
+/// Whether a table or index exists; a database created by an earlier version may lack it.
 pub(super) fn has(db: Db<'_>, name: &str) -> Result<bool, RunsError> {
     db.any("SELECT 1 FROM sqlite_schema WHERE name = ?1", [name])
 }
 
-/// Whether a run is listed in a table that may be missing in databases of earlier versions.
+/// Whether a run is listed in a table that may be missing in databases created by earlier versions.
 pub(super) fn lists(db: Db<'_>, table: &str, run: &RunId) -> Result<bool, RunsError> {
     let sql = format!("SELECT 1 FROM {table} WHERE run = ?1");
     Ok(has(db, table)? && db.any(&sql, [run.as_str()])?)

@@ -1,4 +1,4 @@
-//! Implements the engine's ports on top of the runs of a directory.
+//! Implements the engine's ports on top of the runs in a directory.
 //!
 //! Nothing is opened before it is needed, and reading creates nothing: reads use a read-only
 //! connection until something is written. A process writes through a single connection, regardless
@@ -102,7 +102,7 @@ impl SqliteJournal {
         Ok(self.inner.writer.get_or_init(|| opened))
     }
 
-    /// The reader; `None` if there have never been runs.
+    /// The reader; `None` if there have never been any runs.
     fn reader(&self) -> Result<Option<&RunsReader>, RunsError> {
         // Prefer the writer's reader, because it quarantines damaged runs.
         let writer = self.inner.writer.get().map(|writer| &**writer);
@@ -113,7 +113,7 @@ impl SqliteJournal {
         Ok(opened.map(|reader| self.inner.reader.get_or_init(|| reader)))
     }
 
-    /// Reads, or returns the default if there have never been runs.
+    /// Reads, or returns the default if there have never been any runs.
     fn read_or_default<T: Default>(
         &self,
         read: impl FnOnce(&RunsReader) -> Result<T, RunsError>,

@@ -66,8 +66,8 @@ impl UsageMark {
         self.file.try_clone().map_err(|error| FileError::of(Path::new(FILE), error))
     }
 
-    /// The last process to leave clears the mark and removes the progress notes, because everything
-    /// is in the database file itself, unless a reader keeps the log in use.
+    /// The last process to leave clears the mark. Unless a reader keeps the log in use, everything
+    /// is then in the database file itself, so the progress notes are removed as well.
     pub(super) fn end(mut self) {
         // A mark that is left behind only makes the next process log a crash.
         if self.file.unlock().is_ok() && self.file.try_lock().is_ok() {
@@ -84,7 +84,7 @@ impl UsageMark {
 fn look_back(file: &mut File) -> io::Result<LastShutdown> {
     let mut found = Vec::new();
     Read::by_ref(file).take(DONE.len() as u64).read_to_end(&mut found)?;
-    // Any other content means that the end was not recorded as clean.
+    // Any other content means that no clean shutdown was recorded.
     let marked = !found.is_empty() && found != DONE;
     Ok(if marked { LastShutdown::Crashed } else { LastShutdown::InOrder })
 }

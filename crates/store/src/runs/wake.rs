@@ -35,7 +35,8 @@ mod sockets {
     /// Receives wake-ups.
     #[derive(Debug)]
     pub struct WakeListener {
-        /// `None` if the path would be too long for a socket; periodic checks have to suffice then.
+        /// `None` if the path would be too long for a socket, in which case periodic checks have to
+        /// suffice.
         socket: Option<(UnixDatagram, PathBuf)>,
     }
 

@@ -3,9 +3,10 @@
 //! because switching threads would take longer than the commit.
 //!
 //! Every job has its own savepoint, so that rejecting one undoes only that job. A job is
-//! acknowledged exactly once, after its commit is on disk. If the disk fails, every job in the
-//! batch fails, and no later job succeeds: after an `fsync` error the system may have dropped the
-//! data it could not write, and a second attempt would only seem to succeed.
+//! acknowledged exactly once, after it was committed as its [`CommitMode`] requires. If the disk
+//! fails, every job in the batch fails, and no later job succeeds: after an `fsync` error the
+//! system may have dropped the data it could not write, and a second attempt would only seem to
+//! succeed.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
@@ -34,7 +35,7 @@ pub(super) enum CommitMode {
     /// survives the end of the process, but survives a power failure only after the next durable
     /// commit.
     Relaxed,
-    /// Runs outside a transaction, and not together with other jobs.
+    /// Runs outside a transaction and separately from other jobs.
     Alone,
 }
 
@@ -114,7 +115,7 @@ impl<T> Drop for TypedJob<T> {
     }
 }
 
-/// The error with which the whole batch fails because of one job's error, if any.
+/// The error to report for the whole batch, if one job's error makes the batch fail.
 fn batch_fault(error: &RunsError) -> Option<JournalError> {
     match error {
         RunsError::Journal(fault) => Some(fault.clone()).filter(spoils_batch),
@@ -246,7 +247,7 @@ impl Drop for JournalWriter {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take()
-            // The last reference may be dropped by a callback, which runs on the writing thread
+            // The last reference may be dropped by a callback that runs on the writing thread
             // itself.
             && thread.thread().id() != thread::current().id()
         {
@@ -283,10 +284,10 @@ impl Shared {
                     Err(_) => break,
                 }
             }
-            // A batch that was not synced does not wait for an early checkpoint either.
+            // If a batch was not synced, it is not followed by an early checkpoint either.
             let synced = batch.iter().any(|job| job.manner() != CommitMode::Relaxed);
             let outcome = self.with_pen(|pen| {
-                // Counted as waiting until here, so that no caller overtakes them by writing
+                // The jobs count as waiting until here, so that no caller overtakes them by writing
                 // directly.
                 self.waiting.fetch_sub(batch.len(), Ordering::AcqRel);
                 if alone { pen.alone(&mut batch) } else { pen.commit(&mut batch) }
@@ -348,7 +349,7 @@ impl Shared {
         let Some(own) = pen.as_mut().filter(|pen| pen.is_ready(manner)) else { return Some(job) };
         match self.guarded(|| own.begin_at_once(manner)) {
             Ok(true) => {}
-            // The thread waits for other processes, and reports errors.
+            // The writing thread will wait for other processes and report errors.
             Ok(false) | Err(_) => return Some(job),
         }
         let mut batch = [job];
@@ -491,14 +492,14 @@ impl WriterConnection {
     }
 
     /// Checkpoints a long log. Commits are safe in the log, so a full or busy disk only means that
-    /// they stay there. After any other error the log must be kept as well, which is guaranteed
-    /// only by not writing any more.
+    /// they stay there. After any other error, the log must be kept as well, and the only way to
+    /// guarantee that is to stop writing.
     fn checkpoint(&self, at_rest: bool) -> Result<(), JournalError> {
         if !self.is_log_long(at_rest) {
             return Ok(());
         }
         // Determined before the checkpoint: a process that ends later may have written something
-        // that is not included.
+        // that the checkpoint does not include.
         let ended = self.progress.ended();
         let moved = fault::at(self.faults.as_ref(), StoragePoint::Checkpoint, || {
             let mode = CheckpointMode::PASSIVE;
@@ -559,8 +560,8 @@ fn statement(db: Db<'_>, sql: &str) -> Result<(), JournalError> {
     }
 }
 
-/// Classifies an error outside of any job. Nothing can be relied on after it, unless it is known to
-/// have changed nothing.
+/// Classifies an error that occurred outside any job. Unless the failed call is known to have
+/// changed nothing, nothing can be relied on afterwards.
 fn fault_of(error: rusqlite::Error) -> JournalError {
     match RunsError::from(error) {
         RunsError::Journal(fault) if spoils_batch(&fault) => fault,

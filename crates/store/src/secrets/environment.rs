@@ -8,10 +8,10 @@ use milepost_model::secret::Secret;
 use super::SecretName;
 
 const PREFIX: &str = "MILEPOST_SECRET_";
-/// The variable that holds the passphrase of the encrypted secrets.
+/// The variable that contains the passphrase for the encrypted secrets.
 pub(super) const PASSPHRASE: &str = "MILEPOST_SECRETS_PASSPHRASE";
 
-/// The secrets in the environment, the passphrase of the stored ones, and all other variables.
+/// The secrets in the environment, the passphrase for the stored ones, and all other variables.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     secrets: BTreeMap<String, Secret>,
@@ -20,7 +20,7 @@ pub struct Environment {
     others: BTreeMap<String, Secret>,
 }
 
-/// The variable that holds a secret.
+/// The name of the variable that contains a secret.
 pub(super) fn variable(name: &SecretName) -> String {
     format!("{PREFIX}{}", name.in_environment())
 }

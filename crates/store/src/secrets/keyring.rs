@@ -13,14 +13,14 @@ use crate::limits;
 use crate::lock::Lock;
 
 const SERVICE: &str = "milepost";
-/// Keyrings cannot be listed, so this entry holds the names of all others. A secret cannot have
+/// Keyrings cannot be listed, so this entry lists the names of all the others. A secret cannot have
 /// this name.
 const NAMES: &str = ".names";
 
 /// The user's keyring.
 #[derive(Debug)]
 pub(super) struct Keyring {
-    /// The directory of the lock, which guards updates of the list of names.
+    /// The directory whose lock guards updates to the list of names.
     directory: PathBuf,
 }
 
@@ -36,8 +36,8 @@ impl Keyring {
             if names.len() > limits::SECRETS {
                 return Err(SecretError::TooLarge);
             }
-            // The list is written first, so that it never lacks a secret, even if a crash leaves a
-            // name without a secret.
+            // The list is written first: a crash may leave a name without a secret, but never a
+            // secret that is not listed.
             write(NAMES, &listed(&names))?;
         }
         write(name.as_str(), &kept.text())
@@ -62,7 +62,7 @@ impl Keyring {
     }
 }
 
-/// Names and the origins they are bound to.
+/// The names of secrets, each with the origin that the secret is bound to.
 pub(super) fn origins() -> Result<Origins, SecretError> {
     let names = names()?;
     let names = names.iter().filter_map(|name| SecretName::parse(name).ok());
@@ -79,7 +79,7 @@ fn names() -> Result<BTreeSet<String>, SecretError> {
     serde_json::from_str(&text).map_err(|_| damaged())
 }
 
-/// The secret with a name.
+/// The secret with the given name.
 pub(super) fn get(name: &SecretName) -> Result<Option<StoredSecret>, SecretError> {
     let Some(text) = read(name.as_str())? else { return Ok(None) };
     StoredSecret::parse(&text).map(Some).ok_or_else(damaged)

@@ -98,7 +98,7 @@ pub enum SecretError {
 }
 
 impl Vault {
-    /// The secrets of the environment and of one backend. Does not touch the disk.
+    /// The secrets in the environment and in one backend. Does not touch the disk.
     pub fn open(
         locations: &Locations,
         backend: SecretsBackend,
@@ -203,7 +203,7 @@ impl Vault {
     }
 }
 
-/// Names and the origins they are bound to.
+/// The names of secrets, each with the origin that the secret is bound to.
 type Origins = Vec<(SecretName, Option<String>)>;
 
 fn origins(entries: &SecretEntries) -> Origins {

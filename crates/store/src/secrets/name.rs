@@ -8,8 +8,8 @@ use crate::limits;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct SecretName(String);
 
-/// A string that is not a valid name of a secret. It is not included, because it may be the secret
-/// itself.
+/// The error for a string that is not a valid secret name. The string is not included, because it
+/// may be the secret itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this is not a valid secret name: use letters, digits, `_`, `-` and `.`, a letter or `_` \

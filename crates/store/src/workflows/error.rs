@@ -8,7 +8,7 @@ use milepost_model::violation::Violation;
 use crate::{Digest, FileError};
 
 /// Why a workflow could not be changed, or one of its versions could not be read. Each variant
-/// calls for a different reaction.
+/// calls for a different response.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
     /// The writable directory has no workflow with this id.

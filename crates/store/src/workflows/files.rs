@@ -48,7 +48,7 @@ impl DirectoryFiles {
         *self = DirectoryFiles::of(&self.path);
     }
 
-    /// The file with an id. If there are several, the one that the library uses.
+    /// The file with the given id. If there are several, the one that the library uses.
     pub(super) fn held(&mut self, id: &WorkflowId) -> Result<Option<HeldFile>, FileError> {
         self.index.look_for(id.as_str())?;
         let mut files = self.own(id);

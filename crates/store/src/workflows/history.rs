@@ -18,7 +18,7 @@ use super::log::{self, ChangeKind, LogEntry, TextRef};
 use crate::file::{self, FileError, FileMode, FilePoint, WriteOptions};
 use crate::{Digest, Locations, limits};
 
-/// The history of the workflows in a directory. This type only reads;
+/// The history of the workflows in a directory. Its public methods only read;
 /// [`WorkflowStore`](super::WorkflowStore) writes.
 #[derive(Debug, Clone)]
 pub struct WorkflowHistory {
@@ -45,7 +45,7 @@ pub struct StoredVersion {
 pub struct VersionList {
     /// The versions, newest first. A restored version is listed again.
     pub items: Vec<StoredVersion>,
-    /// When the workflow was deleted, if it is deleted.
+    /// The time of deletion, if the workflow is deleted.
     pub deleted_ms: Option<u64>,
     /// Whether the log is so long that its beginning was not read.
     pub cut: bool,

@@ -106,8 +106,8 @@ impl WorkflowStore {
         self.put(id, draft, change, ChangeKind::Save)
     }
 
-    /// Restores an earlier version of a workflow. If the version has another id, it is changed to
-    /// this one.
+    /// Restores an earlier version of a workflow. If the version has a different id, that id is
+    /// replaced with this one.
     pub fn restore(
         &self,
         id: &WorkflowId,

@@ -128,7 +128,7 @@ impl JsonKind {
     }
 }
 
-/// Compares identity: the same value of the same document, not an equal one.
+/// Compares identity: the same value in the same document, not an equal one.
 impl PartialEq for JsonNode<'_> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.document, other.document) && self.at == other.at

@@ -1,8 +1,8 @@
 //! A single pass over a document that verifies that it is valid JSON.
 //!
 //! Values are skipped, not built; a [`ScanSink`] is notified of their positions. Deep nesting in
-//! hostile input uses no stack, and code that reads a part of the text afterwards encounters no
-//! syntax errors.
+//! hostile input uses no stack, and code that later reads part of the text encounters no syntax
+//! errors.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -17,7 +17,7 @@ pub struct ReadWarning {
     pub message: String,
 }
 
-/// The first warnings, and the number of further ones.
+/// The first warnings, and the number of warnings left out.
 #[derive(Debug, Default)]
 pub struct ReadWarnings {
     pub kept: Vec<ReadWarning>,

@@ -404,7 +404,7 @@ fn bad_escape(literal_at: Span, literal: &str) -> Box<SyntaxFault> {
         .suggest("write the character itself, or `\\\\u` for a backslash and a `u`")
 }
 
-/// Doubles every backslash in a quoted literal that escapes nothing (`\d`). Returns the position of
+/// Doubles every backslash that escapes nothing (`\d`) in a quoted literal. Returns the position of
 /// the first one and the new literal; `None` if there are none.
 pub(crate) fn literal_backslashes(literal: &str, escapes: &str) -> Option<(usize, String)> {
     let mut first = None;

@@ -236,7 +236,7 @@ impl<'w, 'c> CompletedSteps<'w, 'c> {
         false
     }
 
-    /// Whether any step that runs in a body has unused bare ids, and whether some have none.
+    /// Whether any of the steps that run in a body have unused bare ids, and whether any have none.
     pub(super) fn bare_of(
         &self,
         body: &'w [Step],

@@ -34,8 +34,8 @@ pub struct NotOfType {
 }
 
 impl Input {
-    /// Whether the input accepts a list of values of its type. A list of lists is excluded, since
-    /// people cannot pick one.
+    /// Whether the input accepts a list of values of its type. Inputs of type `array` are excluded,
+    /// since people cannot pick a list of lists.
     pub fn takes_several(&self) -> bool {
         self.mode == Some(Mode::Multiple) && self.input_type() != InputType::Array
     }
