@@ -7,6 +7,7 @@ pub(crate) mod size;
 use std::collections::BTreeSet;
 
 use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
+use milepost_model::json_schema::build;
 use serde_json::{Map, Value};
 
 pub use self::direction::{Direction, one_way};
@@ -76,7 +77,7 @@ pub fn reachable(schema: &Value, defs: &Definitions) -> BTreeSet<String> {
 
 /// Compiles a JSON Schema 2020-12 schema, with format validation.
 pub fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    options().should_validate_formats(true).build(schema)
+    build(&options().should_validate_formats(true), schema)
 }
 
 /// Options for compiling third-party schemas: the time and memory of regular expressions are

@@ -2,6 +2,7 @@
 //! These are only warnings; the document is read anyway.
 
 use jsonschema::{ValidationError, Validator};
+use milepost_model::json_schema::build;
 
 use crate::finding::{DocumentFindings, DocumentRule};
 use crate::limits;
@@ -30,7 +31,7 @@ fn validator(version: OpenApiVersion) -> Option<Validator> {
         OpenApiVersion::V3_2 => include_str!("../schemas/openapi-3.2.json"),
     };
     let schema = serde_json::from_str(text).ok()?;
-    schema::options().build(&schema).ok()
+    build(&schema::options(), &schema).ok()
 }
 
 /// The failed keyword, without the offending values, because they can be large and are third-party

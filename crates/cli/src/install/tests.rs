@@ -162,7 +162,7 @@ fn toml_entries_go_from_every_place() {
         assert!(replaced.ends_with(rest), "{replaced}");
     }
     let part = "[mcp_servers.milepost.env]\nA = \"b\"\n";
-    assert_eq!(slot.remove(part, false).expect("is all there is").after, "");
+    assert_eq!(slot.remove(part, false).expect("the only table is removed").after, "");
     let dotted = "mcp_servers.milepost.command = \"x\"\nb = 1\n";
     assert_eq!(slot.remove(dotted, false).expect("goes").after, "b = 1\n");
     slot.replace(dotted, &entry()).expect_err("what follows it would end up in the table");

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Entries, Int, Report, Spot, shape, words};
 use crate::finding::{Finding, Rule};
+use crate::json_schema;
 use crate::pattern::Pattern;
 use crate::suggest;
 use crate::target::CommandId;
@@ -205,15 +206,15 @@ impl Rules {
         #[expect(clippy::cast_precision_loss, reason = "strings and lists are short")]
         let (low, high, size, unit) = match value {
             Value::Number(number) => {
-                (self.minimum, self.maximum, number.as_f64().unwrap_or(0.0), "a value")
+                (self.minimum, self.maximum, number.as_f64().unwrap_or(0.0), "")
             }
             Value::String(text) => {
                 let (low, high) = (bound(self.min_length), bound(self.max_length));
-                (low, high, text.chars().count() as f64, "a number of characters")
+                (low, high, text.chars().count() as f64, " characters")
             }
             Value::Array(items) => {
                 let (low, high) = (bound(self.min_items), bound(self.max_items));
-                (low, high, items.len() as f64, "a number of items")
+                (low, high, items.len() as f64, " items")
             }
             _ => return None,
         };
@@ -222,11 +223,11 @@ impl Rules {
         let outside = low.is_some_and(|low| size < low) || high.is_some_and(|high| size > high);
         (outside && possible).then(|| {
             let range = match (low, high) {
-                (Some(low), Some(high)) => format!("from {low} to {high}"),
-                (Some(low), None) => format!("of at least {low}"),
-                (_, high) => format!("of at most {}", high.unwrap_or_default()),
+                (Some(low), Some(high)) => format!("between {low} and {high}"),
+                (Some(low), None) => format!("at least {low}"),
+                (_, high) => format!("at most {}", high.unwrap_or_default()),
             };
-            (Rule::Range, format!("{unit} {range}"))
+            (Rule::Range, format!("{range}{unit}"))
         })
     }
 }
@@ -280,7 +281,7 @@ static JUDGES: LazyLock<Vec<(&'static str, jsonschema::Validator)>> = LazyLock::
     let judge = |name: &'static str| {
         let options = jsonschema::options().should_validate_formats(true);
         let schema = json!({"type": "string", "format": name});
-        Some((name, options.build(&schema).ok()?))
+        Some((name, json_schema::build(&options, &schema).ok()?))
     };
     ["email", "uri", "uuid", "date", "date-time"].into_iter().filter_map(judge).collect()
 });

@@ -67,7 +67,16 @@ fn compile(schema: &Value) -> Result<jsonschema::Validator, jsonschema::Validati
         .backtrack_limit(limits::PATTERN_STEPS)
         .size_limit(limits::PATTERN_COMPILED_BYTES);
     let options = jsonschema::options().should_validate_formats(true);
-    options.with_pattern_options(patterns).build(schema)
+    build(&options.with_pattern_options(patterns), schema)
+}
+
+/// Compiles a JSON Schema. Every schema is compiled here: each crate that called the generic
+/// function of the library would contain a copy of all its keywords.
+pub fn build(
+    options: &jsonschema::ValidationOptions<'_>,
+    schema: &Value,
+) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
+    options.build(schema)
 }
 
 impl Decode for JsonSchema {

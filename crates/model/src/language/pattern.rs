@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use milepost_syntax::tree::SyntaxNode;
 use regex::{Regex, RegexBuilder};
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use serde_json::{Value, json};
 
 use crate::decode::{Decode, Defs, Report};
@@ -118,12 +118,14 @@ fn cause(error: &regex::Error) -> String {
     }
 }
 
-/// The characters that have another case. There are few of them, whereas a class such as `[^:]`
-/// contains a million characters.
-static CASED: LazyLock<ClassUnicode> = LazyLock::new(|| {
+/// The characters that have another case, in order: a few thousand, while classes such as `[^:]`
+/// have a million.
+static CASED: LazyLock<Vec<char>> = LazyLock::new(|| {
     match regex_syntax::parse(r"\p{Changes_When_Casemapped}").map(Hir::into_kind) {
-        Ok(HirKind::Class(Class::Unicode(class))) => class,
-        _ => ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]),
+        Ok(HirKind::Class(Class::Unicode(class))) => {
+            class.ranges().iter().flat_map(|range| range.start()..=range.end()).collect()
+        }
+        _ => ('\0'..=char::MAX).collect(),
     }
 });
 
@@ -135,21 +137,15 @@ fn other_cases(class: &ClassUnicode) -> usize {
         // a third case.
         return 2 * class.ranges().len() + 2;
     }
-    let cased = CASED.ranges();
-    let mut inside = 0;
+    let (mut at, mut inside) = (0, 0);
     for range in class.ranges() {
-        let first = cased.partition_point(|cased| cased.end() < range.start());
-        let shared = cased[first..].iter().take_while(|cased| cased.start() <= range.end());
-        let count = |cased: &ClassUnicodeRange| {
-            let (start, end) = (cased.start().max(range.start()), cased.end().min(range.end()));
-            ClassUnicodeRange::new(start, end).len()
-        };
-        inside += shared.map(count).sum::<usize>();
+        at += CASED[at..].iter().take_while(|cased| **cased < range.start()).count();
+        let covered = CASED[at..].iter().take_while(|cased| **cased <= range.end()).count();
+        (at, inside) = (at + covered, inside + covered);
     }
     // A character has at most three other cases, and only characters that are not in the class yet
-    // can be added. Most classes contain no cased character, or all of them.
-    let all: usize = cased.iter().map(ClassUnicodeRange::len).sum();
-    usize::min(3 * inside, all - inside)
+    // can be added. Most classes contain either no cased characters or all of them.
+    usize::min(3 * inside, CASED.len() - inside)
 }
 
 /// An upper bound on the compiled size of a pattern in bytes, case-insensitive if `caseless`.

@@ -294,7 +294,7 @@ shape! {
     ];
     "until" until: req Bare = "The expression that ends the polling when it is true.",
     "every" every: opt Period = "The delay between two passes.",
-    "timeout" timeout: opt Period = "The maximum total time of polling.",
+    "timeout" timeout: opt Period = "The maximum total polling time.",
     "max_attempts" max_attempts: opt Int<1, 10_000> = "The maximum number of passes.",
 }
 

@@ -166,14 +166,22 @@ struct Viewer<'v> {
 impl Viewer<'_> {
     fn views(mut self) -> Vec<PlannedStepView> {
         let mut views = Vec::new();
-        let steps = by_id(self.compiled);
+        // By step: the approvals among the step itself and those it waits for.
+        let mut approvals: HashMap<&str, BTreeSet<&str>> = HashMap::new();
         for planned in &self.compiled.steps {
+            let above = planned.waits_for.iter().filter_map(|id| approvals.get(id));
+            let mut above: BTreeSet<&str> = above.flatten().copied().collect();
             let view = self.view(planned.step, planned.wave, planned.finally);
             views.push(PlannedStepView {
                 depends_on: planned.waits_for.iter().map(|id| (*id).to_owned()).collect(),
-                approved_by: approvals(&steps, planned),
+                approved_by: above.iter().map(|id| (*id).to_owned()).collect(),
                 ..view
             });
+            let id = planned.step.id.value.as_str();
+            if matches!(planned.step.action, Action::Approve(_)) {
+                above.insert(id);
+            }
+            approvals.insert(id, above);
             self.body(planned.step, planned, &mut views);
             draft_step::learn(planned.step, &mut self.knowledge);
         }
@@ -275,23 +283,4 @@ fn approval(approve: &Approve) -> ApprovalView {
         expires_s: approve.expires.map(|period| period.0.as_secs()),
         on_reject: approve.on_reject.as_ref().map(|back| back.to.value.to_string()),
     }
-}
-
-/// The steps of a plan by id.
-fn by_id<'p>(compiled: &'p Plan<'p>) -> HashMap<&'p str, &'p PlannedStep<'p>> {
-    compiled.steps.iter().map(|one| (one.step.id.value.as_str(), one)).collect()
-}
-
-/// The approvals that a step waits for, directly or indirectly, sorted by id.
-fn approvals(steps: &HashMap<&str, &PlannedStep<'_>>, planned: &PlannedStep<'_>) -> Vec<String> {
-    let mut open: Vec<&str> = planned.waits_for.clone();
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
-    while let Some(id) = open.pop() {
-        if seen.insert(id) {
-            open.extend(steps.get(id).iter().flat_map(|one| one.waits_for.iter().copied()));
-        }
-    }
-    let approves =
-        |id: &&str| steps.get(id).is_some_and(|one| matches!(one.step.action, Action::Approve(_)));
-    seen.into_iter().filter(approves).map(str::to_owned).collect()
 }

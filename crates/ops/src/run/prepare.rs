@@ -308,7 +308,7 @@ fn handed(
             return Ok((name, value));
         }
         if !workflow.inputs.get(&name).is_some_and(Input::is_secret) {
-            let message = format!("a secret is given to the input `{name}`, which is not secret");
+            let message = format!("a secret was passed to `{name}`, which is not a secret input");
             let hint = format!("declare `{name}` of `{}` with `secret: true`", workflow.id.value);
             return Err(Problem::new(Code::InputInvalid, message, hint));
         }

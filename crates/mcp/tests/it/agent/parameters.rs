@@ -34,6 +34,15 @@ fn a_dry_run_shows_what_would_be_done_and_does_nothing() {
     assert_eq!(refused["error_code"], "PARAMS_INVALID");
 }
 
+#[test]
+fn a_wrong_value_inside_an_argument_is_named() {
+    let place = Place::new();
+    let mut agent = Agent::connect(&place);
+    let arguments = json!({"run_id": "run_1", "budget": {"writes": "many"}});
+    let refused = agent.refused("workflow_resume", &arguments);
+    assert_eq!(refused["violations"][0]["path"], "/budget/writes", "{refused}");
+}
+
 /// An API with a list of choices.
 const LISTS: &str = "openapi: 3.0.3\ninfo: {title: Shop, version: 1.0.0}\npaths:\n  /orders:\n    \
     get:\n      operationId: listOrders\n      tags: [orders]\n      parameters: [{name: state, \
