@@ -69,7 +69,7 @@ pub(crate) fn node_modules(workspace: &Workspace, name: &str) -> Result<Found> {
         }
         let mut npm = Command::new(NPM);
         npm.current_dir(into).args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]);
-        // The packages run on another Node, so the local version does not matter.
+        // The packages may run on another Node, so the local version does not matter.
         done(npm.arg("--engine-strict=false"))
     });
     let asks = ["view", "npm", "version", "--fetch-retries", "0"];
@@ -96,7 +96,7 @@ pub(crate) fn node(node: &Path, modules: &Path, script: &str) -> Command {
     command
 }
 
-/// A failed installation counts as unavailable if the registry does not respond.
+/// Turns a failed installation into a reason to skip the stage if the registry does not respond.
 fn or_no_registry(installed: Result<PathBuf>, asks: &mut Command) -> Result<Found> {
     match installed {
         Err(_) if !runs(asks) => Ok(Err(NO_REGISTRY)),

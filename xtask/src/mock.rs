@@ -136,7 +136,7 @@ fn skipped(why: &str) -> Verdict {
     Verdict::Skipped { why: why.to_owned() }
 }
 
-/// The name of a document, and the number of requests that its mock passed or the error.
+/// The name of a document, and either the number of requests that its mock passed or the error.
 type Checked = (&'static str, Result<u64>);
 
 fn verdict(checked: &[Checked]) -> Verdict {

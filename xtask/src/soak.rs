@@ -1,5 +1,4 @@
-//! `cargo xtask soak <area>`: runs the suites that look for rare failures, with counts that take a
-//! while.
+//! `cargo xtask soak <area>`: runs the suites that look for rare failures, with high counts.
 //!
 //! Rare failures need new input, so every soak covers new ground: simulations start from a seed
 //! derived from the date.

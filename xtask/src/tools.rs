@@ -85,8 +85,9 @@ fn install(workspace: &Workspace, pin: &Pin, root: Option<&Path>) -> Result<bool
     Ok(command.status().context("cannot start cargo install")?.success())
 }
 
-/// Queries the registry from outside the workspace, whose lock file would answer instead, and never
-/// in offline mode, in which the local index would.
+/// Whether the registry responds. The query runs outside the workspace, because cargo would
+/// otherwise answer from the lock file, and never in offline mode, because cargo would then answer
+/// from the local index.
 fn registry_answers(workspace: &Workspace, pin: &Pin) -> Result<bool> {
     if std::env::var_os("CARGO_NET_OFFLINE").is_some_and(|offline| offline == "true") {
         return Ok(false);

@@ -46,7 +46,8 @@ fn main() -> ExitCode {
                     .iter()
                     .for_each(|line| writeln!(out, "    nonsense: {line}").expect("writes"));
             }
-            writeln!(out, "  {half} nonsense found: {}", fooled.len()).expect("writes");
+            writeln!(out, "  {half}: nonsense queries with results: {}", fooled.len())
+                .expect("writes");
             total.add(outcome);
         }
         tables.push((corpus.to_owned(), rows));
@@ -111,7 +112,7 @@ fn report(out: &mut impl Write, half: &str, outcome: &Outcome) {
     let (first, five) = (percent(outcome.first), percent(outcome.among_five));
     writeln!(
         out,
-        "  {half}: {} queries, first {}.{} %, among five {}.{} %",
+        "  {half}: {} queries, top 1 {}.{}%, top 5 {}.{}%",
         outcome.asked,
         first / 10,
         first % 10,

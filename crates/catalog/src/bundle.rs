@@ -20,7 +20,7 @@ pub enum FetchedFile {
     Bytes(Vec<u8>),
     /// Reading the file is forbidden, so the document that refers to it is rejected.
     Refused(String),
-    /// The file could not be read or was not permitted; everything that needs it is left out.
+    /// The file could not be read or its host is not allowed; everything that needs it is left out.
     Missing(String),
 }
 
@@ -147,7 +147,7 @@ fn may_lead_out(text: &str) -> bool {
     })
 }
 
-/// The file and the fragment of a reference that leaves the main document.
+/// The file and fragment that a reference points to; `None` for one within the main document.
 fn elsewhere(file: &str, reference: &str) -> Option<(String, String)> {
     let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     if target.is_empty() && file.is_empty() {

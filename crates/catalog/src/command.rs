@@ -258,7 +258,7 @@ pub enum SecurityScheme {
     },
     /// Another OAuth 2 flow or an unsupported scheme; the user can still supply a token.
     Other {
-        /// The kind in one word.
+        /// The type of the scheme and, for `http`, the name of the HTTP scheme: `http digest`.
         kind: String,
     },
 }

@@ -51,7 +51,7 @@ pub enum Unreadable {
         limit: usize,
     },
     /// The text is not valid UTF-8.
-    #[error("the document is not UTF-8 at byte {byte}; save it as UTF-8")]
+    #[error("the document is not valid UTF-8 at byte {byte}; save it as UTF-8")]
     NotUtf8 {
         /// Offset of the first invalid byte, starting at 0.
         byte: usize,
@@ -228,7 +228,7 @@ fn notes(
         .map(note)
         .collect();
     if left_out > 0 {
-        let message = format!("{left_out} more notes are not shown");
+        let message = format!("further notes not shown: {left_out}");
         notes.push(note((String::new(), 0, "more-notes", message)));
     }
     notes

@@ -145,8 +145,8 @@ impl<R: FnMut(Range<u64>) -> Option<String>> Cutting<'_, R> {
             let fragment = reference.strip_prefix('#').unwrap_or_default();
             self.want(fragment)?;
             if fragment.contains('%') {
-                // As in `Document::fragment`, the fragment may be encoded as a whole or segment by
-                // segment.
+                // As in `JsonDocument::fragment`, the fragment may be encoded as a whole or segment
+                // by segment.
                 let decode = |token| percent_decode_str(token).decode_utf8_lossy();
                 self.want(&decode(fragment))?;
                 // An encoded slash belongs to the key.

@@ -41,7 +41,7 @@ pub struct DocumentFinding {
     pub message: String,
 }
 
-/// Collects findings, without duplicates and up to a limit.
+/// Collects findings, without consecutive duplicates and up to a limit.
 #[derive(Debug, Default)]
 pub struct DocumentFindings {
     list: Vec<DocumentFinding>,
@@ -65,7 +65,7 @@ impl DocumentFindings {
     /// Returns the collected findings.
     pub fn into_list(mut self) -> Vec<DocumentFinding> {
         if self.more > 0 {
-            let message = format!("{} more findings are not shown", self.more);
+            let message = format!("further findings not shown: {}", self.more);
             self.list.push(DocumentFinding {
                 path: String::new(),
                 rule: DocumentRule::SPECIFICATION,

@@ -81,7 +81,7 @@ fn paths(api: &Api, warnings: &mut DocumentFindings, violations: &mut DocumentFi
     let modern = api.version() >= OpenApiVersion::V3_1;
     let hooks = root.get("webhooks").map_or(0, JsonNode::len);
     if hooks > 0 {
-        let message = format!("{hooks} webhooks were skipped: they are called by the API");
+        let message = format!("webhooks skipped: {hooks}; they are called by the API");
         warnings.add("/webhooks", DocumentRule::WEBHOOKS, message);
     }
     let message = match root.get("paths") {
@@ -107,7 +107,7 @@ fn same_ids(rows: &[Row], warnings: &mut DocumentFindings) {
         if pair[0].0 == pair[1].0 {
             let id = pair[1].1.operation_id.as_deref().unwrap_or_default();
             let message = format!(
-                "operationId `{id}` is also used by {} {}; the commands have different names",
+                "operationId `{id}` is also used by {} {}; the commands get different names",
                 pair[0].1.method.name(),
                 pair[0].1.path,
             );

@@ -177,7 +177,7 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Describes a value for people: `integer`, `array of string`, `string: open or closed`.
+/// Describes the type of a value for people: `integer`, `array of string`, `string or null`.
 pub(crate) fn describe(schema: &Value, defs: &Definitions) -> String {
     let types = types(schema, defs);
     if let ["array"] = types.as_slice() {

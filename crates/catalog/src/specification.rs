@@ -34,8 +34,8 @@ fn validator(version: OpenApiVersion) -> Option<Validator> {
     build(&schema::options(), &schema).ok()
 }
 
-/// The failed keyword, without the offending values, because they can be large and are third-party
-/// text.
+/// The message for an error, without the offending values, because they can be large and are
+/// third-party text.
 fn told(error: &ValidationError<'_>) -> String {
     let schema = error.schema_path().to_string();
     let keyword = schema.rsplit('/').find(|part| !part.bytes().all(|b| b.is_ascii_digit()));

@@ -1,8 +1,8 @@
 //! The YAML reader: converts parser events to JSON text, using the core schema of YAML 1.2.
 //!
 //! It is lenient with careless documents: tags are ignored, keys of any kind become text, and merge
-//! keys are applied. Aliases are expanded, and the bytes they add are bounded by the size of the
-//! document.
+//! keys are applied. Aliases are expanded, and the bytes they add are limited in proportion to the
+//! size of the document.
 
 mod scalar;
 
@@ -38,7 +38,7 @@ pub(crate) fn write(source: &str) -> Result<(Written, Cow<'_, str>), Unreadable>
     written.warnings.add(0, "control-characters", || {
         let count = source.matches(is_refused).count();
         let (line, _) = place(source, first);
-        format!("YAML forbids control characters: {count} were dropped, the first on line {line}")
+        format!("YAML forbids control characters; dropped: {count}, starting on line {line}")
     });
     Ok((written, Cow::Owned(clean)))
 }

@@ -126,7 +126,9 @@ impl InputArgs {
             let Some((name, text)) = pair.split_once('=') else {
                 // The argument is omitted because it may be a secret.
                 let hint = "write it as `-i name=value`";
-                return Err(Problem::new(Code::InputInvalid, "`-i` is not an input", hint).into());
+                return Err(
+                    Problem::new(Code::InputInvalid, "the value of `-i` has no `=`", hint).into()
+                );
             };
             let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
             inputs.insert(name.to_owned(), value);

@@ -56,8 +56,8 @@ fn set(args: &ConfigSetArgs, terminal: &mut Terminal) -> CliResult {
     terminal.answer(&setting, |terminal| {
         let (key, value, path) = (setting.key, safe(&shown(&setting.value)), safe(&setting.path));
         terminal.line(match args.value {
-            Some(_) => format!("{key} is now {value}, in {path}"),
-            None => format!("{key} was reset to its default, in {path}"),
+            Some(_) => format!("set {key} to {value} in {path}"),
+            None => format!("reset {key} to its default in {path}"),
         });
     })
 }

@@ -1,5 +1,5 @@
-//! Arguments that clap builds only for the command that was typed. Building all of them costs more
-//! code and memory than everything else that a server for agents needs to start.
+//! Arguments that clap builds only for the command that was typed. Building all of them would run
+//! more code and use more memory than everything else that a server for agents needs to start.
 
 use std::ops::Deref;
 

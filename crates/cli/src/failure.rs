@@ -49,7 +49,7 @@ impl CliError {
         }
     }
 
-    /// Replaces the hint with the command that lists all errors in the given document.
+    /// If the given document is invalid, replaces the hint with the command that lists its errors.
     pub(crate) fn about(mut self, target: &OsStr) -> CliError {
         if let CliError::Problem(problem) = &mut self
             && problem.code == Code::WorkflowInvalid

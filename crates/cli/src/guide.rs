@@ -41,7 +41,7 @@ fn call<T: DeserializeOwned>(
         terminal.line(response.json());
     }
     serde_json::from_str(response.json()).map_err(|error| {
-        let message = format!("cannot read the response of `{operation}`: {error}");
+        let message = format!("cannot read the response from `{operation}`: {error}");
         Problem::new(Code::Internal, message, "report this, including the command you ran").into()
     })
 }

@@ -10,7 +10,7 @@ use crate::args::{SchemaArgs, SchemaKind};
 use crate::failure::CliResult;
 use crate::terminal::Terminal;
 
-/// Outputs that do not come from an operation, or that combine several responses.
+/// Schemas of outputs that do not come from an operation, or that combine several responses.
 const OWN: &str = include_str!("outputs.json");
 /// Commands that print one event per line, and then the run once it has ended or is waiting.
 const STREAMS: [&str; 5] = ["run", "resume", "approve", "reject", "decide"];

@@ -1,4 +1,4 @@
-//! Runs operations for the user who typed the command. This is the only place that blocks.
+//! Runs operations for the user who typed the command, and blocks until they are done.
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::{Caller, Operation, Operations, Reader, Writer};

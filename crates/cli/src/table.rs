@@ -14,7 +14,7 @@ pub(crate) fn render(headings: &[&str], rows: &[Vec<String>], width: usize) -> S
 }
 
 /// Like [`render`], but only the column `gives` shrinks, and the columns in `drops` are omitted one
-/// after another. The other columns are never truncated, regardless of the width.
+/// by one until the table fits. The other columns are never truncated, regardless of the width.
 pub(crate) fn render_whole(
     headings: &[&str],
     rows: &[Vec<String>],
@@ -46,7 +46,7 @@ pub(crate) fn render_whole(
     laid_out(&headings, &rows, &columns, usize::MAX)
 }
 
-/// Sanitizes cells to one line each.
+/// Sanitizes cells and puts each on one line.
 fn clean(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let cell = |cell: &String| safe(cell).replace('\n', " ");
     rows.iter().map(|row| row.iter().map(cell).collect()).collect()

@@ -130,7 +130,7 @@ impl Terminal {
         if self.wraps.0 { self.line(wrap::page(text, self.width)) } else { self.line(text) }
     }
 
-    /// Writes third-party bytes unchanged, for a pipe or a file.
+    /// Writes bytes unchanged, for a pipe or a file.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         // Bypasses the color filter. This thread holds the reentrant lock, so it can be taken
         // again.

@@ -19,7 +19,7 @@ pub(crate) fn shared() -> Arc<dyn Wording> {
     Arc::clone(&SHARED)
 }
 
-/// Runs code that serializes hints, formatted for the command line.
+/// Runs code in which hints are serialized in the wording of the command line.
 pub(crate) fn scoped<T>(work: impl FnOnce() -> T) -> T {
     wording::scoped(&SHARED, work)
 }
@@ -337,7 +337,7 @@ mod tests {
             ),
             (
                 "workflow.submit",
-                json!({"run_id": "run_1", "step_id": "look", "output": "<what came of it>"}),
+                json!({"run_id": "run_1", "step_id": "look", "output": "<the result>"}),
                 "milepost submit run_1 look <file>",
             ),
             (

@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn words_stay_whole() {
         check(
-            "error[RUN_NOT_FOUND]: there is no run of this name, neither here nor elsewhere",
+            "error[RUN_NOT_FOUND]: there is no run by this name, either here or elsewhere",
             40,
             &expect![[r"
-                error[RUN_NOT_FOUND]: there is no run of
-                  this name, neither here nor elsewhere"]],
+                error[RUN_NOT_FOUND]: there is no run by
+                  this name, either here or elsewhere"]],
         );
         check("hint: short", 40, &expect!["hint: short"]);
     }
@@ -160,11 +160,11 @@ mod tests {
         let next = "next: milepost resume run_00000000000000000000000000 --budget writes=20";
         assert_eq!(remark(next, 40), next);
         check(
-            "a ` that nothing closes quotes none of the words behind it",
+            "a ` that nothing closes quotes none of the words after it",
             30,
             &expect![[r"
                 a ` that nothing closes quotes
-                  none of the words behind it"]],
+                  none of the words after it"]],
         );
     }
 
@@ -172,7 +172,7 @@ mod tests {
     fn what_is_laid_out_stays_as_it_is() {
         for text in [
             "{\"error\": \"a long line that is for programs and for nobody else\"}",
-            "--- a\n+++ b\n+a line of a difference, which is what it is, however long",
+            "--- a\n+++ b\n+a line of a diff, which stays as it is, however long",
             "\u{1b}[1merror\u{1b}[0m: a drawing that was laid out by somebody else",
             "hint: paste this:\n  a line that belongs to a file, and so stays as it is here",
         ] {
@@ -182,8 +182,8 @@ mod tests {
 
     #[test]
     fn a_question_ends_with_room_for_the_answer() {
-        let asked = remark("Catalog `shop` is removed, and all its settings. [y/N] ", 40);
-        assert_eq!(asked, "Catalog `shop` is removed, and all its\n  settings. [y/N] ");
+        let asked = remark("Remove catalog `shop` and all its settings? [y/N] ", 40);
+        assert_eq!(asked, "Remove catalog `shop` and all its\n  settings? [y/N] ");
     }
 
     #[test]

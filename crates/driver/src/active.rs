@@ -100,7 +100,7 @@ struct Shown {
     /// How many of the last events have not been applied to the state yet.
     unseen: usize,
     progress: RunProgress,
-    /// Whether the driver has released the run, in which case this is everything in the journal.
+    /// Whether the driver has released the run, in which case `written` is complete.
     left: bool,
 }
 

@@ -100,7 +100,7 @@ impl ChildEnd {
 
     /// The end of a run whose outcome cannot be determined here.
     fn untold(message: String) -> ChildEnd {
-        let hint = "check with its API what it did, then say whether the step happened";
+        let hint = "check the APIs that it called, then record the outcome of the step";
         let failure = Failure::new(Code::OutcomeUnknown, message, hint);
         ChildOutcome::Gone { failure }.into()
     }

@@ -84,7 +84,7 @@ pub(crate) struct DriverInner {
 struct Known {
     head: RunCreated,
     world: OpenWorld,
-    /// Its world is missing, and it is only acquired to be canceled or moved.
+    /// Whether its world is missing, so that it is acquired only to be canceled or moved.
     lacks_world: bool,
 }
 
@@ -201,7 +201,7 @@ impl Driver {
         if self.ends() {
             return Ok(false);
         }
-        // A run whose world is missing is left to others, without even requesting its lease.
+        // A run whose world is missing is left to others, unless it is to be canceled or moved.
         let head = self.inner.watcher.head(run).await?;
         let (world, lacks_world) = match self.world(run, &head).await {
             Err(error) => (self.without_world(run, error).await?, true),
@@ -360,8 +360,8 @@ impl Driver {
                     let moved = active.moved.notified();
                     let _ = tokio::time::timeout(limits::ANSWER_POLL, moved).await;
                 }
-                // A run that was released before it answered will answer when it continues.
-                // Acquiring it immediately would only release it again.
+                // A run that was released before it answered will answer when it continues. If it
+                // were acquired immediately, it would only be released again.
                 None if Instant::now() >= again && self.acquire_run(run).await? => {
                     again = Instant::now() + limits::RUN_POLL;
                 }

@@ -23,7 +23,7 @@ pub enum RunError {
     /// The ids of several runs start with this prefix; `some` lists a few of them.
     #[error("the ids of several runs start with `{named}`")]
     Ambiguous { named: String, some: Vec<RunId> },
-    /// This program could not have written the run's journal.
+    /// The run's journal or workflow is damaged or missing.
     #[error("run `{run}` cannot be read: {reason}")]
     Damaged { run: RunId, reason: String },
     /// The run was started by a newer version of this program.

@@ -233,7 +233,7 @@ mod tests {
         heartbeat.acknowledged(heartbeat.sends(), TTL);
         assert_eq!(heartbeat.takeover(), Takeover::Silent);
         pass([&at, &wall], 7_000);
-        assert_eq!(heartbeat.takeover(), Takeover::Free, "before it has noticed itself");
+        assert_eq!(heartbeat.takeover(), Takeover::Free, "before it has noticed its own absence");
         heartbeat.looks();
         heartbeat.acknowledged(heartbeat.sends(), TTL);
         assert!(heartbeat.has_returned() && !heartbeat.has_returned());

@@ -86,9 +86,10 @@ const FIRST_LANGUAGE_VERSION: u32 = 1;
 /// Loads the workflow that a run is pinned to.
 pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, pin: &Pin) -> Result<Flow, RunError> {
     let digest = Digest::parse(&pin.text_hash);
-    let digest = digest.ok_or_else(|| damaged(run, "its text has no hash".to_owned()))?;
+    let digest =
+        digest.ok_or_else(|| damaged(run, "the hash of its workflow is not valid".to_owned()))?;
     let text = journal.text(digest).await?;
-    let text = text.ok_or_else(|| damaged(run, "its text is missing".to_owned()))?;
+    let text = text.ok_or_else(|| damaged(run, "its workflow is missing".to_owned()))?;
     let pinned = pinned::decode(&text, pin.language).map_err(|error| match error {
         PinnedError::Newer { found, known } => {
             RunError::NewerLanguage { run: run.clone(), found, known }

@@ -42,7 +42,7 @@ pub(crate) struct RunTask {
     clock: RunClock,
     /// The status that was last reported.
     told: Option<Status>,
-    /// Requests in flight, each with its attempt number.
+    /// Requests in flight, each with the sequence number of the event that started it.
     calls: HashMap<StepKey, (u64, AbortHandle)>,
     sender: mpsc::Sender<Ended>,
     outcomes: mpsc::Receiver<Ended>,
@@ -349,8 +349,7 @@ impl RunTask {
                 }
                 self.commit(permit, decision).await
             }
-            // The interpreter's decisions always fit; if one does not, the run is not driven any
-            // further.
+            // A decision that does not fit the run is a bug: the run is not driven any further.
             Err(_) => Err(JournalError::Quarantined { run: self.held.lease.run.clone() }),
         }
     }

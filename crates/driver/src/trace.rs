@@ -22,7 +22,7 @@ pub(super) fn step(key: &StepKey, command: &str, attempt: u32) -> Span {
     tracing::info_span!(target: TARGET, "step", step_id = key.as_str(), command, attempt)
 }
 
-/// Records that a run has been created, also in the span of the current operation.
+/// Logs and counts a new run, and records its ids in the span of the current operation.
 pub(super) fn started(run: &RunId, workflow: &str, already: bool) {
     let operation = Span::current();
     operation.record("run_id", run.as_str());

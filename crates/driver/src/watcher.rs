@@ -323,8 +323,8 @@ impl RunWatcher {
         self.look(run, WrittenRun::clone).await
     }
 
-    /// Returns a run with all events that its record counts. Events that were read before are not
-    /// read again.
+    /// Returns a run with all events up to the last one in its record. Events that were read before
+    /// are not read again.
     pub(crate) async fn current(
         &self,
         run: &RunId,
@@ -403,7 +403,7 @@ impl RunWatcher {
             if self.is_idle().await {
                 return;
             }
-            // The run may start or stop waiting for something without any activity in this process.
+            // A run may start or stop waiting for something without any activity in this process.
             let poll = match self.sleepers.is_empty() {
                 true => limits::IDLE_POLL,
                 false => limits::SLEEPER_POLL,
@@ -521,7 +521,7 @@ impl AsRef<RunWatcher> for RunWatcher {
     }
 }
 
-/// Anything that drives runs can also read them, through the same watcher.
+/// Anything that has a watcher can read runs through it.
 impl<T: AsRef<RunWatcher> + fmt::Debug + Send + Sync> RunReader for T {
     fn find<'a>(&'a self, named: &'a str) -> RunFuture<'a, RunId> {
         Box::pin(self.as_ref().find_run(named))

@@ -132,15 +132,15 @@ pub enum Event {
     ApprovalRequested(Box<ApprovalRequest>),
     /// A person approved.
     Approved(Box<ApprovalDecision>),
-    /// A person rejected, or nobody answered in time.
+    /// A person refused approval, or nobody answered in time.
     Rejected(Box<ApprovalDecision>),
     /// The requests approved in `key` are no longer the ones that would be sent.
     ApprovalVoided {
         key: StepKey,
         changes: Vec<ApprovalChange>,
     },
-    /// A rejection of the question `from` sends the run back to the step `to`: the steps in `reset`
-    /// are reset and run again. `reason` is the person's comment.
+    /// A rejection at step `from` sends the run back to step `to`: the steps in `reset` are reset
+    /// and run again. `reason` is the person's comment.
     WentBack {
         from: StepKey,
         to: StepKey,
@@ -264,7 +264,7 @@ pub struct RunCreated {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
     /// The world in which the run's requests are sent, regardless of which process drives the run.
-    /// Runs of version 0.1.0 have none.
+    /// Runs started by version 0.1.0 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
 }
@@ -345,7 +345,7 @@ pub struct Attempt {
     pub write: bool,
     /// Whether the request may be sent again.
     pub repeatable: bool,
-    /// How long the attempt may take; absent in runs of earlier versions.
+    /// How long the attempt may take; absent in attempts recorded by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The request as it may be shown, without secrets.
@@ -411,7 +411,7 @@ pub struct SubmissionIssue {
     pub suggestion: Hint,
 }
 
-/// A question to a person.
+/// A question for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     pub key: StepKey,
@@ -463,7 +463,7 @@ pub struct ApprovalChange {
     pub after: Value,
 }
 
-/// A person's answer to an approval.
+/// A person's answer to an approval request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalDecision {
     pub key: StepKey,
@@ -508,7 +508,7 @@ pub enum ChildOutcome {
         failure: Failure,
     },
     Canceled,
-    /// The run existed but can no longer be found, so a person has to find out what it did.
+    /// The run can no longer be found or read, so a person has to find out what it did.
     Gone {
         failure: Failure,
     },

@@ -123,11 +123,12 @@ impl AttemptOutcome {
     /// The outcome of a request that was not sent because its process was suspended for too long.
     pub fn lapsed() -> AttemptOutcome {
         let message = "the request was not sent: this process was suspended for too long";
-        let failure = Failure::new(Code::UpstreamFailed, message, "it is retried automatically");
+        let failure =
+            Failure::new(Code::UpstreamFailed, message, "it will be retried automatically");
         AttemptOutcome::failed(failure, FailureKind::Lapsed, true)
     }
 
-    /// The outcome of a failed request for which no server requested a delay.
+    /// The outcome of a failed request for which the server requested no delay.
     pub fn failed(failure: Failure, trouble: FailureKind, unsent: bool) -> AttemptOutcome {
         AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms: None }
     }
@@ -140,7 +141,7 @@ pub enum RunEffect {
     /// Send a request.
     Call {
         key: StepKey,
-        /// The sequence number of the event that started the attempt; its outcome must name it.
+        /// The sequence number of the event that started the attempt, which its outcome must carry.
         attempt: u64,
         /// The number of the attempt at this execution, starting at 1.
         number: u32,
@@ -237,7 +238,7 @@ impl Interpreter {
         (self.flow, self.state)
     }
 
-    /// Replaces the workflow if a resumption of the run changes its source.
+    /// Replaces the workflow, for a resumption that changes its source.
     pub fn set_flow(&mut self, flow: Flow) {
         self.flow = flow;
         self.frontier = Frontier::of(&self.flow, &self.state);
@@ -848,7 +849,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Checks that a resumption that requires a person, or proof of a person's presence, has it.
+    /// Checks that a person requested the resumption and proved their presence, if required.
     fn proven(&self, seq: u64, resumption: &Resumption) -> Result<(), Failure> {
         let is_person = resumption.by.kind == ActorKind::Person;
         match resume::needs(&self.interpreter.flow, self.state(), resumption) {

@@ -1,7 +1,7 @@
 //! Durable runs of workflows, as pure code: no clock, no randomness, no I/O, no dependence on hash
 //! map order.
 //!
-//! - [`event`]: the contents of a run's journal, and how events of earlier versions are read.
+//! - [`event`]: the contents of a run's journal, and how events from earlier versions are read.
 //! - [`state`]: the current state of a run, as the fold of its events.
 //! - [`interpreter`]: turns what happens into events to record and effects to carry out afterwards;
 //!   the next step is a function of the workflow and the state ([`next()`]).
@@ -38,5 +38,5 @@ pub use secret_placeholder::{
     mask_secrets, mask_text, replace_secrets, secret_names_in, secret_placeholder,
 };
 
-/// The engine's actor name when it cancels a run or rejects a question because time is up.
+/// The engine's actor name when it cancels a run or rejects an approval because time is up.
 pub(crate) const DEADLINE: &str = "deadline";

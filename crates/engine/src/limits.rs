@@ -28,7 +28,7 @@ pub const POLL_MS: u64 = 5_000;
 pub const POLL_TOTAL_MS: u64 = 600_000;
 /// Default maximum number of times that a rejection may send a run back.
 pub const SENT_BACK: u32 = 3;
-/// Maximum number of characters of a submission or a comment that are kept with a decision.
+/// Maximum number of characters of a name in the description of an actor.
 pub const COMMENT_CHARS: usize = 4_096;
 /// Maximum number of steps in a workflow for which a debug build compares the incrementally updated
 /// frontier with one derived from the state.

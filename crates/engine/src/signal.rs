@@ -12,7 +12,7 @@ use crate::{Failure, StepKey};
 pub enum Signal {
     /// An agent submits its output, adds variables, or both.
     Submit(SubmissionSignal),
-    /// A person answers an approval.
+    /// A person answers an approval request.
     Decide(DecisionSignal),
     /// A person decides the outcome of a step.
     Settle {
@@ -68,7 +68,7 @@ pub struct SubmissionSignal {
     pub by: Actor,
 }
 
-/// A person's answer to an approval.
+/// A person's answer to an approval request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DecisionSignal {
     pub key: StepKey,

@@ -49,7 +49,7 @@ use step::{ITEMS, is_closable, misfit};
 
 /// An event that cannot have happened in this state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("event {seq} `{event}` does not fit: {why}")]
+#[error("event {seq} `{event}` is not valid here: {why}")]
 pub struct IllegalEvent {
     /// The sequence number of the event.
     pub seq: u64,
@@ -136,7 +136,7 @@ impl State {
             return Err(illegal("the first event of a run must be `run_created`"));
         };
         if entry.seq != 1 {
-            return Err(illegal("the first event must have the number 1"));
+            return Err(illegal("the first event must be number 1"));
         }
         Ok(State {
             head: (**created).clone(),

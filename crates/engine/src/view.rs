@@ -15,7 +15,7 @@ use milepost_model::serialized_enum;
 /// Who has to do what before a run can continue.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Waiting {
-    /// A person has to answer an approval.
+    /// A person has to answer an approval request.
     Approval(Box<ApprovalRequest>),
     /// A person has to decide the outcome of a request.
     Unknown { key: StepKey, failure: Failure },
@@ -48,11 +48,11 @@ serialized_enum! {
     /// What kind of action a run is waiting for, or why it is not continuing.
     #[derive(Default)]
     WaitingKind {
-        /// A person has to answer an approval.
+        /// A person has to answer an approval request.
         #[default]
         Approval = "approval",
-        /// The time to answer an approval has passed. No process was driving the run at that time,
-        /// so this is not in its journal yet.
+        /// The time to answer an approval request has passed. No process was driving the run at
+        /// that time, so this is not in its journal yet.
         Lapsed = "lapsed",
         /// A person has to decide the outcome of a request.
         Decision = "decision",
@@ -208,7 +208,7 @@ pub struct StepBrief {
     pub attempts_left: u32,
     /// What was wrong with the previous attempt.
     pub issues: Vec<SubmissionIssue>,
-    /// A person's comment when they sent the step back.
+    /// A person's comment when they sent the run back to this step.
     pub feedback: Option<String>,
 }
 

@@ -129,13 +129,13 @@ pub enum MissingWorld {
     #[error("its folder `{path}` is missing")]
     Workspace { path: String },
     /// The source of a workflow that the run uses is gone.
-    #[error("the source of workflow `{workflow}` that it is pinned to is missing")]
+    #[error("its pinned source for workflow `{workflow}` is missing")]
     Workflow { workflow: String },
     /// The record of a catalog is gone, or cannot be read.
-    #[error("the record of catalog `{catalog}` that it is pinned to is missing")]
+    #[error("its pinned record for catalog `{catalog}` is missing")]
     Record { catalog: String },
     /// The document of a catalog is gone.
-    #[error("the document of catalog `{catalog}` that it is pinned to is missing")]
+    #[error("its pinned document for catalog `{catalog}` is missing")]
     Document { catalog: String },
     /// A later version of the program started the run.
     #[error("it was started by a later version of the program")]

@@ -125,8 +125,8 @@ impl Caller for GuideCaller {
     }
 }
 
-/// Describes an operation as a tool. Its example is a call that works everywhere, with its actual
-/// response, because it uses only built-in workflows.
+/// Describes an operation as a tool. The example call works everywhere, because it uses only
+/// built-in workflows, and its response is the actual one.
 fn tool(operation: &OperationSpec, builtin: &Operations) -> Option<Value> {
     let name = operation.guide_tool()?;
     let request = (operation.example)();

@@ -14,9 +14,9 @@ pub const BATCH_MESSAGES: usize = 1_000;
 pub const BATCH_ANSWER_BYTES: usize = 32 << 20;
 /// Maximum number of bytes per read from the input.
 pub const READ_BYTES: usize = 64 << 10;
-/// Number of bytes of buffered answers that are written even before the end of a chunk. This is
-/// half of the capacity of a pipe on Linux: the client reads one half while the other is filled,
-/// and neither side waits.
+/// Number of bytes of buffered answers above which they are written even before the end of a
+/// chunk. This is half of the capacity of a pipe on Linux: the client reads one half while the
+/// other is filled, and neither side waits.
 pub const UNSENT_BYTES: usize = 32 << 10;
 /// Maximum capacity of a buffer that is kept for reuse, in bytes. A larger one is freed.
 pub const KEPT_BYTES: usize = 256 << 10;
@@ -53,7 +53,7 @@ pub const OUTBOX_BYTES: usize = 1 << 20;
 pub const OUTBOX_MESSAGES: usize = 1_024;
 /// Maximum number of requests over a pipe that have been read but not yet passed to `rmcp`.
 pub(crate) const UNREAD_REQUESTS: usize = 64;
-/// Number of requests in flight over a pipe above which each additional one is delayed by
+/// Number of requests in flight over a pipe above which each additional one is delayed by up to
 /// [`OPEN_PAUSE`].
 pub const OPEN_REQUESTS: usize = 512;
 /// Like [`OPEN_REQUESTS`], counted in bytes as received.
@@ -85,8 +85,8 @@ pub(crate) const DRAFTS: usize = 64;
 pub(crate) const BLOCK_TRIES: u32 = 3;
 /// Maximum number of tokens for sampling a draft.
 pub(crate) const DRAFT_TOKENS: u32 = 16_000;
-/// Maximum number of tasks of 2025-11-25 that are followed at a time, to send status notifications
-/// and ask for the input that they are waiting for.
+/// Maximum number of tasks of revision 2025-11-25 that are followed at a time, to send status
+/// notifications and ask for the input that they are waiting for.
 pub(crate) const FOLLOWED: usize = 1_024;
 /// The pause between two checks of a run that is waiting for somebody.
 pub(crate) const TASK_REST: Duration = Duration::from_millis(250);
@@ -152,8 +152,8 @@ pub(crate) const FIXED_MS: u64 = 3_600_000;
 pub(crate) const REPLY_BYTES: usize = 8 * 1024;
 /// Maximum number of bytes in a reply that a caller may request.
 pub(crate) const REPLY_BYTES_MAX: usize = 256 * 1024;
-/// Maximum number of bytes in a prompt that is due. It may be longer than other values because it
-/// is what the caller asked for.
+/// Maximum number of bytes in the prompt of a due step. It may be longer than other values because
+/// it is what the caller asked for.
 pub(crate) const PROMPT_BYTES: usize = 64 * 1024;
 /// Maximum number of characters shown at each end of a shortened value: with few values, with many,
 /// and with very many.

@@ -37,15 +37,15 @@ const STANDARD: &[&str] = &[
     "tasks/update",
     "tasks/cancel",
 ];
-/// Methods that the stateless protocol removed, regardless of their parameters.
+/// Methods that the stateless protocol removed; they are unknown whatever their parameters.
 const GONE: &[&str] =
     &["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 /// The method that stateless clients call first.
 pub(crate) const DISCOVER: &str = "server/discover";
 /// The key in `_meta` that contains the protocol version of a stateless request.
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The prefix of methods that are answered as 2025-11-25 requires: `rmcp` passes on methods it does
-/// not know, but would answer the plain name in the form of a different revision.
+/// The prefix of methods that are answered as revision 2025-11-25 requires: `rmcp` passes on
+/// methods it does not know, but would answer the unprefixed ones in the form of another revision.
 pub(crate) const OLDER: &str = "milepost/2025-11-25/";
 
 /// The contract's method for a call that becomes a task.
@@ -55,11 +55,11 @@ const CREATE: &str = "tasks/create";
 /// answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// Every request carries its own protocol version and client.
+    /// Every request carries its own protocol version and client information.
     Stateless,
     /// Clients open with a handshake, and tasks are not supported.
     Handshake,
-    /// Clients open with a handshake, and follow calls as the tasks of 2025-11-25.
+    /// Clients open with a handshake, and follow calls as tasks in the form of 2025-11-25.
     OlderTasks,
 }
 

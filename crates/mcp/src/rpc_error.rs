@@ -16,7 +16,7 @@ pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 /// The server failed.
 pub const INTERNAL_ERROR: i32 = -32603;
-/// The session is not in the state that the request needs.
+/// Any other error, such as a missing handshake, an unknown session or a refused client.
 pub const SERVER_ERROR: i32 = -32000;
 
 /// Why a request failed.
@@ -24,14 +24,14 @@ pub const SERVER_ERROR: i32 = -32000;
 pub struct RpcError {
     /// The number by which programs distinguish errors.
     pub code: i32,
-    /// One fixed message per code; the specifics are in `data`.
+    /// A fixed message for this kind of error; the specifics are in `data`.
     pub message: Cow<'static, str>,
     /// The specifics of this case, or null.
     pub data: Value,
 }
 
 impl RpcError {
-    /// Creates an error with the fixed message of its code.
+    /// Creates an error from its code, its fixed message and the specifics of this case.
     pub fn new(code: i32, message: impl Into<Cow<'static, str>>, data: Value) -> RpcError {
         RpcError { code, message: message.into(), data }
     }
@@ -92,7 +92,7 @@ impl RpcError {
     pub(crate) fn unknown_tool(tool: &str, nearest: Option<&str>) -> RpcError {
         let data = json!({
             "tool": tool,
-            "details": "tool is not known",
+            "details": "unknown tool",
             "suggestion": nearest.unwrap_or("call tools/list to see the available tools"),
         });
         RpcError::new(INVALID_PARAMS, "Invalid params", data)

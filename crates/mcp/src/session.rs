@@ -1,4 +1,4 @@
-//! The life cycle of a connection that is served by the guides: a line in, answer bytes out.
+//! The life cycle of a connection that uses the guide contract: a line in, answer bytes out.
 //!
 //! ```text
 //! state       message                             next
@@ -340,7 +340,7 @@ pub(crate) fn guarded<T>(
 fn one_page(params: Params<'_>, reply: RpcResult) -> Result<RpcResult, RpcError> {
     match params.object()?.get("cursor") {
         None | Some(Value::Null) => Ok(reply),
-        Some(_) => Err(RpcError::invalid_params("cursor is not known")),
+        Some(_) => Err(RpcError::invalid_params("unknown cursor")),
     }
 }
 

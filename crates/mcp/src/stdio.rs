@@ -5,8 +5,8 @@
 //!             \----> pipe (workflows): rmcp behind its framing
 //! ```
 //!
-//! The first line of a client decides which contract serves it, and that contract answers the line.
-//! A client of the guides needs no thread and no runtime.
+//! The line with which a client opens its session decides which contract serves it, and that
+//! contract answers the line. A client that uses only the guides needs no thread and no runtime.
 
 use std::io::{self, Read, Write};
 
@@ -47,7 +47,7 @@ pub struct Contracts<'s> {
 pub(crate) struct WorkflowBackend {
     pub(crate) server: WorkflowServer,
     pub(crate) runtime: LazyRuntime,
-    /// The same server, except that tool names in both contracts refer to the guides.
+    /// The same server, except that tool names that exist in both contracts refer to the guides.
     beside_guides: WorkflowServer,
 }
 
@@ -67,8 +67,9 @@ impl<'s> Contracts<'s> {
 }
 
 impl WorkflowBackend {
-    /// Calls a tool that the guides do not have, for a client of the guides; returns `None` if this
-    /// contract does not have it either. The result is the JSON text of a complete tool result.
+    /// Calls a tool that is not in the guide contract, for a client that uses that contract;
+    /// returns `None` if this contract does not have it either. The result is the JSON text of a
+    /// complete tool result.
     pub(crate) fn call(
         &self,
         tool: &str,

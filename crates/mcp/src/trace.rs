@@ -33,8 +33,8 @@ tokio::task_local! {
     static FAILED: Arc<AtomicBool>;
 }
 
-/// Runs a request under its own trace id and reports it if `is_told` returns true. The future is
-/// stored only once, because it may be large.
+/// Runs a request under its own correlation id and reports it if `is_told` returns true. The future
+/// is stored only once, because it may be large.
 pub(crate) fn request<T, E, F: Future<Output = Result<T, E>> + Send>(
     method: &str,
     work: F,
@@ -84,7 +84,7 @@ pub(crate) fn internal(correlation_id: &str, tool: &str) {
     tracing::error!(target: TARGET, correlation_id, tool, "internal error");
 }
 
-/// Marks the current request as failed. Does nothing outside a request of `rmcp`.
+/// Marks the current request as failed. Does nothing outside [`request`].
 pub(crate) fn declined() {
     let _ = FAILED.try_with(|failed| failed.store(true, Ordering::Relaxed));
 }

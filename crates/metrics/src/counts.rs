@@ -153,7 +153,7 @@ impl Durations {
         }
         let sum = Duration::from_micros(self.sum_us.get()).as_secs_f64();
         text.sample(&format!("{name}_sum"), &[], sum);
-        // Not read again, because the count must equal the last bucket.
+        // The counters are not read again, because the count must equal the last bucket.
         text.sample(&format!("{name}_count"), &[], below);
     }
 }

@@ -90,14 +90,14 @@ pub struct ProcessMetrics {
     pub journal: Option<JournalMetrics>,
 }
 
-/// The contents of the journal that all processes share.
+/// Counts from the journal, which all processes share.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JournalMetrics {
     /// The number of runs in each state.
     pub runs: Vec<(&'static str, u64)>,
     /// The number of waiting runs, by what they are waiting for.
     pub waiting: Vec<(&'static str, u64)>,
-    /// Messages to runs that have not been received yet.
+    /// Messages that runs have not received yet.
     pub inbox: u64,
 }
 
@@ -120,7 +120,7 @@ pub fn text(now: &ProcessMetrics) -> String {
             text.family(name, gauge, help);
             counts.iter().for_each(|(word, count)| text.sample(name, &[(label, word)], count));
         }
-        let help = "Messages to runs that have not been received yet.";
+        let help = "Messages that runs have not received yet.";
         one(&mut text, "milepost_inbox_messages", gauge, help, journal.inbox);
     }
     one(&mut text, "milepost_sessions", gauge, "Open MCP sessions.", now.sessions);

@@ -1,6 +1,6 @@
-//! Which attempts were made at each location of a response, and what the validator reported. A
-//! location that does not validate is generated differently; one that never validates is left out;
-//! if it cannot be left out, its parent is generated differently.
+//! Counts how often the validator rejected each location of a response. A location that does not
+//! validate is generated differently; one that never validates is left out; if it cannot be left
+//! out, its parent is generated differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ impl Attempts {
         self.left_out.contains(place)
     }
 
-    /// Whether anything directly below a location was left out.
+    /// Whether anything below a location was left out.
     pub(crate) fn lost_child(&self, place: &str) -> bool {
         let from = format!("{place}/");
         let first = self.left_out.range(from.clone()..).next();

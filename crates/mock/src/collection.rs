@@ -29,7 +29,7 @@ struct Subject<'b> {
 }
 
 impl Mock {
-    /// The response of an operation on a collection; `None` if the operation does not involve one.
+    /// The response of an operation on a collection; `None` if one has to be generated.
     pub(crate) fn stateful(
         &mut self,
         call: &Call<'_>,

@@ -244,8 +244,8 @@ impl<'s> Generator<'_, 's> {
         Some(tag.filter(fits).unwrap_or(value))
     }
 
-    /// Adds what the object as a whole requires: dependent properties, and enough properties to be
-    /// within the bounds.
+    /// Adds what the object as a whole requires, such as dependent properties, and adds or removes
+    /// properties to stay within the bounds.
     fn complete(
         &mut self,
         constraints: &Constraints<'s>,

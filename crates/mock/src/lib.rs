@@ -75,7 +75,7 @@ pub struct MockSettings {
     /// The catalog's security schemes by name, for `strict_auth`.
     pub schemes: Vec<(String, SecurityScheme)>,
     /// Whether an unknown id yields a generated resource if the operation documents no status for
-    /// that case. Otherwise it always yields a 404.
+    /// that case. Otherwise it yields the documented status, or 404.
     pub lenient_ids: bool,
 }
 

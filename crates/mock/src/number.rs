@@ -57,8 +57,8 @@ pub(crate) fn number(constraints: &Constraints<'_>, name: &str, random: &mut Ran
     Number::from_f64(picked).map_or(Value::from(0), Value::Number)
 }
 
-/// The part of the allowed range that is also plausible; if they do not overlap, the end of the
-/// allowed range that is closer.
+/// The part of the allowed range that is also plausible, or else the end of the allowed range that
+/// is closer to the plausible one.
 fn window((low, high): (f64, f64), (usual_low, usual_high): (f64, f64)) -> (f64, f64) {
     let (from, to) = (low.max(usual_low), high.min(usual_high));
     if from <= to {

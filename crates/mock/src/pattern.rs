@@ -13,7 +13,8 @@ use crate::random::Random;
 /// The allowed length of a string, in characters.
 pub(crate) type Lengths = RangeInclusive<usize>;
 
-/// A string that matches all patterns; `None` if none was found.
+/// A string that matches all patterns, or else one that may not match; `None` if no pattern can be
+/// parsed.
 pub(crate) fn matching(
     patterns: &[&str],
     lengths: &Lengths,
@@ -71,7 +72,7 @@ fn translate(pattern: &str) -> String {
     jsonschema_regex::to_rust_regex(&pattern).map_or_else(|()| pattern.clone(), Cow::into_owned)
 }
 
-/// Removes lookaround groups and possessive quantifiers, which the parser rejects.
+/// Removes lookaround groups, which the parser rejects.
 fn without_looks(pattern: &str) -> String {
     const LOOKS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
     let mut out = String::with_capacity(pattern.len());

@@ -14,7 +14,7 @@ use crate::xml;
 
 /// The header that marks responses that could not be verified against their schema.
 pub(crate) const MARK: &str = "x-milepost-mock";
-/// The header that gives the reason when the body has no field for it.
+/// The header that gives the reason, because the body may have no field for it.
 const REASON: &str = "x-milepost-mock-reason";
 /// A minimal image.
 const PNG: &[u8] = &[
@@ -92,7 +92,7 @@ fn with_content(
     response: usize,
     accept: Option<&str>,
 ) -> ResponseChoice {
-    // These never have a body, even if a document declares one.
+    // Responses with these statuses never have a body, even if a document declares one.
     let bare = matches!(status, 100..=199 | 204 | 205 | 304);
     let contents = &command.responses[response].contents;
     let content = if bare { None } else { preferred(contents, accept) };
@@ -149,7 +149,7 @@ impl ResponseChoice {
 }
 
 impl ResponseDraft {
-    /// Renders it for the wire.
+    /// Renders the response for the wire.
     pub(crate) fn response(self, command: &ApiCommand) -> MockResponse {
         let mut answer = MockResponse::empty(self.choice.status);
         if let Some((generated, _)) = self.body {

@@ -1,4 +1,4 @@
-//! Generates plausible strings: by format, by property name, or from plain words. Names, hosts and
+//! Generates plausible strings: by format, by property name, or from plain words. Hosts and IP
 //! addresses are those reserved for examples.
 
 use base64::Engine as _;

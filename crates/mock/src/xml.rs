@@ -1,4 +1,4 @@
-//! Renders values as XML, for responses that a document offers in no other format.
+//! Renders values as XML, for responses with an XML media type.
 
 use serde_json::Value;
 

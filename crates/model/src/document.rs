@@ -266,7 +266,7 @@ fn as_guide(root: &SyntaxNode, report: &mut Report) -> Option<Spelling> {
 
 fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violation> {
     if report.left_out > 0 {
-        let message = format!("{} more findings are not shown", report.left_out);
+        let message = format!("further findings not shown: {}", report.left_out);
         // Warnings never make a workflow unusable, regardless of their number.
         let fault = if report.left_out_error {
             Finding::error(root.at, Rule::TooMany, message)

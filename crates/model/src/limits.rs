@@ -66,7 +66,7 @@ pub const ITERATIONS: i64 = 1_000;
 pub const GUIDE_PROMPT_CHARS: usize = 8_192;
 /// Maximum number of expressions in one document.
 pub const EXPRESSIONS: usize = 20_000;
-/// Maximum number of candidates that a "did you mean" considers.
+/// Maximum number of candidates that a "did you mean" suggestion considers.
 pub const SUGGESTION_CANDIDATES: usize = 2_000;
 /// Minimum length of a secret to be masked in text, in characters.
 pub const MASKED_CHARS_MIN: usize = 4;
@@ -102,7 +102,7 @@ pub(crate) const GRAPH_CELLS: usize = 4_000;
 pub(crate) const GRAPH_BUS_BRANCHES_MIN: usize = 3;
 /// The number of passes made to reduce link crossings.
 pub(crate) const GRAPH_CROSSING_ROUNDS: usize = 6;
-/// The number of passes made to move boxes towards their neighbours.
+/// The number of passes made to move boxes toward their neighbors.
 pub(crate) const GRAPH_POSITION_ROUNDS: usize = 6;
 /// Maximum width of a row in drawing units; boxes that do not fit move to the next row.
 pub(crate) const GRAPH_ROW_WIDTH: f64 = 1240.0;

@@ -313,7 +313,7 @@ impl Load {
     }
 }
 
-/// Sends the requests of a run, given only their URLs.
+/// Sends the same requests as a run, built from their URLs alone.
 #[derive(Clone)]
 struct Calls {
     client: Arc<Client>,

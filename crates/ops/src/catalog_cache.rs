@@ -60,11 +60,11 @@ pub(crate) struct LoadedCatalog {
     cuts: Option<Arc<DocumentIndex>>,
     prepared: Mutex<HashMap<String, Arc<PreparedCommand>>>,
     pub(crate) sender: OnceLock<Arc<CatalogClient>>,
-    /// The client for the requests of runs, and what it was built from.
+    /// The client that runs use for their requests, and what it was built from.
     pub(crate) run_sender: Mutex<Option<RunSender>>,
 }
 
-/// The client for the requests of runs, valid while the live settings stay the same.
+/// The client that runs use for their requests, valid while the live settings stay the same.
 #[derive(Debug)]
 pub(crate) struct RunSender {
     pub(crate) live: Arc<CatalogRecord>,
@@ -84,7 +84,7 @@ pub(crate) struct CommandTable {
 }
 
 impl CommandTable {
-    /// Derives the table from the document alone.
+    /// Derives the table from the document, keeping the names that commands already have.
     pub(crate) fn of(
         api: &Api,
         inspection: Inspection,
@@ -200,7 +200,7 @@ impl CatalogCache {
         }
     }
 
-    /// The record with this id, if it exists and is readable.
+    /// The record with this id, if it exists; fails if it is unreadable.
     pub(crate) fn known(&self, id: &CatalogId) -> Result<Option<Arc<CatalogRecord>>> {
         self.catalogs.get(id).or_problem()
     }
@@ -219,7 +219,7 @@ impl CatalogCache {
         Ok(enabled.filter_map(|record| self.load(record).ok()).collect())
     }
 
-    /// Loads the current state of a catalog from disk.
+    /// Loads a catalog from disk, unless this version of its record is already loaded.
     pub(crate) fn load(&self, record: &Arc<CatalogRecord>) -> Result<Arc<LoadedCatalog>> {
         let mut loaded = locked(&self.loaded);
         if let Some(there) =
@@ -330,7 +330,7 @@ impl CatalogCache {
     }
 
     /// Finds a command in the version that a run is pinned to, even if its catalog is disabled,
-    /// because the request would be the same. `None` if the catalog is not pinned.
+    /// which does not change the request. `None` if the catalog is not pinned.
     pub(crate) fn pinned_command(&self, text: &str) -> Option<Result<(Arc<LoadedCatalog>, usize)>> {
         let (group, name) = text.trim().split_once(' ')?;
         let pin = self.pins.get(&CatalogId::parse(group).ok()?)?;
@@ -392,9 +392,13 @@ pub(crate) fn keep_mark(derived: &DerivedCache, record: &CatalogRecord, mark: Do
 pub(crate) fn whole(record: &CatalogRecord, stored: StoredDocument) -> Result<WholeDocument> {
     let broken = |why: String| {
         let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
-        let hint = Hint::text("import it again with ").call(again).then(format!(": {}", record.id));
-        Problem::new(Code::CatalogInvalid, format!("the document of `{}`: {why}", record.id), hint)
-            .context("path", stored.path.display().to_string())
+        let hint = Hint::text("import it again with ").call(again);
+        Problem::new(
+            Code::CatalogInvalid,
+            format!("the document of `{}` cannot be used: {why}", record.id),
+            hint,
+        )
+        .context("path", stored.path.display().to_string())
     };
     let reading =
         ParsedDocument::read_owned(stored.bytes).map_err(|error| broken(error.to_string()))?;

@@ -34,7 +34,7 @@ impl CatalogPin {
         CatalogPin { record, document, text, mark: None, loaded: OnceLock::new() }
     }
 
-    /// The version of a stored record; `None` if `text` is not a record.
+    /// The version that a stored record describes; `None` if `text` is not a record.
     pub(crate) fn of_kept(text: &str, document: Digest) -> Option<CatalogPin> {
         Some(CatalogPin::new(Arc::new(CatalogRecord::of_pinned(text)?), text, document))
     }
@@ -144,8 +144,7 @@ pub(crate) fn pinned_document(
         None => catalogs.document_with(record, hash),
     };
     let stored = stored.ok_or_else(|| {
-        let message =
-            format!("the document of `{}` that the run is pinned to is missing", record.id);
+        let message = format!("the run's pinned document for `{}` is missing", record.id);
         let again = Invocation::of("catalog.import_openapi").with("overwrite", true);
         let hint = Hint::text("import the same document again with ").call(again);
         Problem::new(Code::CatalogInvalid, message, hint)

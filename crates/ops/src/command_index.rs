@@ -56,7 +56,7 @@ impl CommandIndex {
             && self.workflows == workflows
     }
 
-    /// The matches, best first. Without a query, all entries sorted by name.
+    /// The matches, best first. Without a query, all commands, sorted by name.
     pub(crate) fn find(
         &self,
         query: Option<&str>,

@@ -2,8 +2,8 @@
 //! types, its function, its documentation, and the interfaces that offer it.
 //!
 //! The interfaces (*doors*: MCP and the command line) have no logic of their own. They turn their
-//! input into a request, call [`Operations::call`], and show the result or the [`Problem`]. Errors
-//! from lower crates become problems only here.
+//! input into a request, run the operation through [`Operations`], and show the result or the
+//! [`Problem`]. Errors from lower crates become problems only here.
 
 #![allow(
     clippy::unused_async,

@@ -80,7 +80,7 @@ pub fn of_file(error: &FileError) -> Problem {
         FileError::Exists { path } => (Code::WorkflowExists, "use another id or file", path),
         FileError::NotFolder { path } => (Code::StorageFailed, "move the file away", path),
         FileError::Io { path, .. } => {
-            (Code::StorageFailed, "check that the path may be read and written", path)
+            (Code::StorageFailed, "check that the path is readable and writable", path)
         }
     };
     Problem::new(code, error.told(), hint).context("path", path.display().to_string())
@@ -91,7 +91,7 @@ pub(crate) fn no_workflow(id: &str, broken: usize, near: Option<&str>) -> Proble
     let hint = match (near, broken) {
         (Some(near), _) => meant(near),
         (None, 0) => see(),
-        (None, _) => see().then(format!("; files there that are not workflows: {broken}")),
+        (None, _) => see().then(format!("; number of invalid files: {broken}")),
     };
     let message = format!("there is no workflow `{id}`");
     suggesting(Problem::new(Code::WorkflowNotFound, message, hint).context("workflow_id", id), near)
@@ -174,7 +174,7 @@ pub(crate) fn of_config(error: &ConfigError) -> Problem {
 pub(crate) fn of_source(error: &SourceError) -> Problem {
     match error {
         SourceError::File(FileError::TooLarge { path, .. }) => {
-            let hint = "a document may have at most 32 MiB: split it or omit what is not needed";
+            let hint = "a document may be at most 32 MiB: split it or omit what is not needed";
             Problem::new(Code::SourceUnreadable, error.to_string(), hint)
                 .context("path", path.display().to_string())
         }

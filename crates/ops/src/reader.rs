@@ -30,7 +30,7 @@ pub struct Reader {
     finder: Arc<Mutex<Option<Arc<CommandIndex>>>>,
     /// The environment variables of the process; the configuration decides which ones may be read.
     pub(crate) environment: Arc<Environment>,
-    /// The storage of runs, for writers.
+    /// The storage of runs.
     pub(crate) ports: RunPorts,
     pub(crate) compiled: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,

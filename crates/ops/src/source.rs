@@ -44,7 +44,7 @@ pub(crate) struct SourceDocument {
     pub(crate) url: Option<Url>,
 }
 
-/// Why a document could not be used. Not every failure is the caller's fault.
+/// Why a document could not be used.
 #[derive(Debug)]
 pub(crate) enum SourceFailure {
     /// It cannot be read.
@@ -81,7 +81,7 @@ impl DocumentSource<'_> {
     ) -> Result<SourceDocument, SourceFailure> {
         let url = Url::parse(self.source).map_err(|_| {
             let message = format!("`{}` is not a URL", self.source);
-            Problem::new(Code::SourceUnreadable, message, "give a file or a URL with https://")
+            Problem::new(Code::SourceUnreadable, message, "give a path or an https:// URL")
         })?;
         if !url.username().is_empty() || url.password().is_some() {
             let message = "the URL contains a user name or password";

@@ -1,11 +1,11 @@
 //! Classifies IP addresses as public or not. Every range that leads back to this machine or its
-//! network, or nowhere, has its own variant. An address that embeds an IPv4 address is also judged
-//! by the embedded one.
+//! network, or nowhere, has its own variant. An IPv6 address that embeds an IPv4 address is refused
+//! or judged by the embedded address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 milepost_model::named_enum! {
-    /// Why an address is not public, as an adjective for messages: "a … address".
+    /// Why an address is not public. Messages show the name in parentheses.
     pub AddressRange {
         /// `0.0.0.0/8`, `::`.
         Unspecified = "unspecified",
@@ -39,7 +39,7 @@ milepost_model::named_enum! {
         Teredo = "Teredo",
         /// `::ffff:0:0/96`, `::/96` and related ranges.
         Mapped = "IPv4-in-IPv6",
-        /// Outside `2000::/3`, the only part of IPv6 that has been allocated.
+        /// Outside `2000::/3`, the only range of public IPv6 addresses allocated so far.
         NotGlobal = "non-global",
     }
 }
@@ -116,7 +116,7 @@ fn embedded(address: Ipv6Addr) -> Option<AddressRange> {
     not_public_v4(Ipv4Addr::new(a, b, c, d))
 }
 
-/// `…:0:5efe:a.b.c.d` is a tunnel to the IPv4 address.
+/// Judges an ISATAP address, `…:0:5efe:a.b.c.d`, by the IPv4 address that it tunnels to.
 fn isatap(address: Ipv6Addr) -> Option<AddressRange> {
     let segments = address.segments();
     let tunnel = matches!(segments[4], 0 | 0x200) && segments[5] == 0x5efe;

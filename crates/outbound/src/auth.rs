@@ -1,7 +1,7 @@
 //! Authentication: chooses one of an API's schemes and adds its credentials to a request.
 //!
 //! Credentials refer to secrets by *name*. A secret is read just before it is sent, and is sent
-//! only to the catalog's own origin.
+//! only to the catalog's own origin or to a token server that the user named.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ pub enum AuthError {
         scheme: String,
         url: String,
         status: u16,
-        /// The server's message, sanitized and truncated, or what is missing in its response.
+        /// The server's message, sanitized and truncated, or what is missing from its response.
         reason: String,
     },
     /// The token server in the document is not a URL.
@@ -147,7 +147,7 @@ pub(crate) struct ReadyCredentials {
 }
 
 impl Authenticator {
-    /// Creates the credentials of a catalog whose requests go to this base URL.
+    /// Creates an authenticator for a catalog whose requests go to this base URL.
     pub fn new(
         catalog: CatalogId,
         base: Url,
@@ -330,10 +330,10 @@ impl Authenticator {
         );
         let wants = match credential {
             Credential::Basic { .. } if *scheme == SecurityScheme::Basic => None,
-            _ if *scheme == SecurityScheme::Basic => Some("a user and a password"),
+            _ if *scheme == SecurityScheme::Basic => Some("a user name and password"),
             Credential::Key { .. } => None,
             Credential::Client(_) if by_token_server => None,
-            Credential::Basic { .. } if by_token_server => Some("a client or a token"),
+            Credential::Basic { .. } if by_token_server => Some("client credentials or a token"),
             Credential::Basic { .. } | Credential::Client(_) => Some("a key or token"),
         };
         wants.map_or(Ok((scheme, credential)), |wants| Err(self.wrong_kind(name, wants)))

@@ -147,7 +147,7 @@ impl Client {
         Client::with_lookup(policy, Arc::new(SystemLookup))
     }
 
-    /// Creates a client with its own DNS lookup.
+    /// Creates a client that uses this DNS lookup.
     pub fn with_lookup(policy: Policy, lookup: Arc<dyn DnsLookup>) -> Client {
         Client {
             policy,

@@ -141,7 +141,7 @@ pub enum GuardRefusal {
 }
 
 impl GuardRefusal {
-    /// The name of the rule.
+    /// The name of the violated rule.
     pub fn rule(&self) -> &'static str {
         match self {
             GuardRefusal::Scheme { .. } => "scheme",

@@ -271,7 +271,7 @@ fn read_token(
     }
     let kind = answer["token_type"].as_str().unwrap_or("bearer");
     if !kind.eq_ignore_ascii_case("bearer") {
-        return fail("its token is not of the type `bearer`");
+        return fail("its token is not of type `bearer`");
     }
     let Some(token) = answer["access_token"].as_str().filter(|token| is_token(token)) else {
         return fail("its response has no `access_token`");
@@ -285,7 +285,7 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// How long a token is used. A token without an expiry is used until it is rejected.
+/// How long a token is used. A token without an expiry is used for the maximum time.
 fn kept_for(expires_in: &Value) -> Duration {
     let seconds = match expires_in {
         Value::Number(number) => number.as_f64(),

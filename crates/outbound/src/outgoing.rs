@@ -62,8 +62,8 @@ pub fn masked(request: &Outgoing, mask: &Mask) -> Outgoing {
 pub fn masked_url(url: &Url, mask: &Mask) -> Url {
     let shown = mask.text(url.as_str());
     Url::parse(&shown).unwrap_or_else(|_| {
-        // The host or port contains a secret, so the masked URL does not parse. Show only the part
-        // before the path, or nothing at all.
+        // The masked URL does not parse, usually because the host or port contains a secret. Show
+        // the part before the path if it contains no secret, and a placeholder otherwise.
         let mut bare = url.clone();
         bare.set_path("");
         bare.set_query(None);
@@ -122,7 +122,7 @@ pub(crate) fn put_shown(request: &mut Outgoing, place: &CredentialPlace, text: &
     }
 }
 
-/// Changes only this pair; the bytes of all others stay as written.
+/// Sets one query parameter; the bytes of all others stay as written.
 fn put_query(url: &mut Url, name: &str, value: &str) {
     let is_name = |pair: &str| {
         url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(found, _)| found == name)

@@ -25,7 +25,7 @@ pub struct RequestPermit {
 }
 
 impl RequestPermit {
-    /// Creates a permit. Both functions are called at every check.
+    /// Creates a permit. `begins` is called only before the body is sent, `goes_on` at every check.
     pub fn new(
         begins: impl Fn() -> bool + Send + Sync + 'static,
         goes_on: impl Fn() -> bool + Send + Sync + 'static,
@@ -38,8 +38,8 @@ impl RequestPermit {
         (self.begins)() && (self.goes_on)()
     }
 
-    /// Wraps a body so that the permit is checked before it is sent. The returned flag is set if
-    /// sending was refused before it started.
+    /// Wraps a body so that the permit is checked before each part is sent. The returned flag is
+    /// set if sending was refused before it started.
     pub(crate) fn guarded(&self, rest: Bytes) -> (reqwest::Body, Arc<AtomicBool>) {
         let (permit, withheld) = (self.clone(), Arc::default());
         let refused = Arc::clone(&withheld);

@@ -1,5 +1,5 @@
-//! Retries of requests that a caller is waiting for. Requests of a run follow the engine's rules,
-//! which allow longer delays. Delays use the runtime's timer, so that tests can pause it.
+//! Retries of requests that a caller is waiting for. Requests made by a run follow the engine's
+//! rules, which allow longer delays. Delays use the runtime's timer, so that tests can pause it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};

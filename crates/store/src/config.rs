@@ -16,8 +16,8 @@ use crate::{Locations, PrivateHost, limits};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
     pub allow_private: Vec<PrivateHost>,
-    /// Directories in which a model may name documents, in addition to the project and the working
-    /// directory.
+    /// Directories from which a model may read documents, in addition to the project and the
+    /// working directory.
     pub source_roots: Vec<PathBuf>,
     pub env_allow: Vec<String>,
     pub secrets: SecretsBackend,
@@ -45,7 +45,7 @@ serialized_enum! {
     }
 }
 
-/// How runs are approved.
+/// Settings for approvals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvals {
     /// Workflows whose approvals are granted automatically when nobody is present.

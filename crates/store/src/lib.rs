@@ -1,5 +1,6 @@
 //! Storage of workflows, catalogs, secrets and runs: which directories are used, which one takes
-//! precedence, and how files are read and written. This is the only crate that writes to disk.
+//! precedence, and how files are read and written. This is the only crate that writes the product's
+//! data.
 
 mod builtin;
 pub mod catalogs;

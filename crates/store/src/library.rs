@@ -1,4 +1,4 @@
-//! The library: every workflow by id, as it is on disk at the time of the call.
+//! The library: every workflow by id, as it is on disk at the time of each call.
 //!
 //! No cached result is assumed to be current: every call checks whether what it depends on has
 //! changed. Nothing is read in advance: an index knows which file has which id, and a document is

@@ -56,9 +56,10 @@ pub const SEALED_INPUTS_SWEPT: usize = 1_000;
 pub const SECRET_INPUTS_DAYS: u64 = 7;
 /// Maximum size of a key file, in bytes.
 pub const KEY_FILE_BYTES: usize = 4 * 1024;
-/// The scrypt work factor for passphrases, as a power of two: 128 MiB and a fraction of a second.
+/// The base-2 logarithm of the scrypt work factor for passphrases: 128 MiB and a fraction of a
+/// second.
 pub const SCRYPT_LOG_N: u8 = 17;
-/// The highest work factor accepted from a file, which is what the `age` tool uses.
+/// The highest logarithm accepted from a file, which is what the `age` tool uses.
 pub const SCRYPT_LOG_N_MAX: u8 = 18;
 /// Maximum number of files that a document may refer to.
 pub const REFERENCED_FILES: usize = 256;
@@ -179,7 +180,7 @@ pub(crate) const TOKEN_FILE_BYTES: usize = 4 << 10;
 pub const PIN_TRIES: u32 = 5;
 /// Minimum number of characters in a PIN.
 pub const PIN_CHARS_MIN: usize = 6;
-/// The scrypt work factor for PINs, as a power of two.
+/// The base-2 logarithm of the scrypt work factor for PINs.
 pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 
 // Processes that drive runs.

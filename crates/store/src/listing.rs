@@ -34,7 +34,7 @@ pub struct WorkflowSummary {
     pub description: Option<String>,
     pub category: Option<String>,
     pub tags: Vec<String>,
-    /// Who performs its steps: `agent`, `command`, `approval`.
+    /// The kinds of its steps: `agent`, `command`, `approval`.
     pub kinds: Vec<&'static str>,
     pub runs: Vec<String>,
     pub version_label: Option<String>,
@@ -159,7 +159,7 @@ impl WorkflowSummary {
     }
 }
 
-/// Who performs the steps of a workflow.
+/// The kinds of steps in a workflow.
 fn kinds(workflow: &Workflow) -> Vec<&'static str> {
     let steps = workflow.all_steps();
     let has = |wanted: fn(&Action) -> bool| steps.iter().any(|step| wanted(&step.action));

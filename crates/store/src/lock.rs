@@ -10,8 +10,8 @@ use crate::{FileError, limits};
 
 const HELD: &str = "another process holds the lock: wait for it to finish, or stop it";
 
-/// A lock held by one thread of one process until this is dropped. The system releases the lock
-/// when the process ends, even if it crashes.
+/// A lock held by one thread of one process until this value is dropped. The system releases the
+/// lock when the process ends, even if it crashes.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,

@@ -23,7 +23,7 @@ use crate::runs::{self, RunsError};
 /// The purpose for which the file's MAC is computed.
 const PURPOSE: &str = "person";
 
-/// Why something could not be signed.
+/// Why a PIN could not be set or used.
 #[derive(Debug, thiserror::Error)]
 pub enum PersonError {
     #[error("no PIN is set")]

@@ -159,7 +159,7 @@ fn bound(run: &RunId, expiry: [u8; EXPIRY_BYTES]) -> Vec<u8> {
 }
 
 fn sealing(key: &[u8]) -> LessSafeKey {
-    let key = UnboundKey::new(&CHACHA20_POLY1305, key).expect("a key of this length");
+    let key = UnboundKey::new(&CHACHA20_POLY1305, key).expect("the key has the required length");
     LessSafeKey::new(key)
 }
 

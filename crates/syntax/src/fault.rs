@@ -7,7 +7,7 @@ use crate::tree::SyntaxKind;
 
 pub(crate) type SyntaxResult<T> = Result<T, Box<SyntaxFault>>;
 
-/// A syntax error, or a value that JSON or YAML cannot represent.
+/// A syntax error, a duplicate key, or a number that a tree cannot represent.
 #[derive(Debug, Clone, Default)]
 pub struct SyntaxFault {
     pub at: Span,
@@ -27,7 +27,7 @@ pub enum SyntaxRule {
     /// The document is not JSON or YAML, or uses a feature that is not supported.
     #[default]
     Syntax,
-    /// A number that cannot be represented exactly.
+    /// A number that has too many digits or is not finite.
     Number,
     DuplicateKey,
 }

@@ -168,9 +168,9 @@ fn looks_like_utf16(bytes: &[u8]) -> bool {
 pub fn too_large(bytes: Option<usize>) -> Box<SyntaxFault> {
     let limit = limits::DOCUMENT_BYTES;
     let size = bytes.map_or_else(|| format!("more than {limit}"), |bytes| bytes.to_string());
-    SyntaxFault::new(Span::START, format!("the document has {size} bytes"))
+    SyntaxFault::new(Span::START, format!("the document is {size} bytes long"))
         .expected(format!("at most {limit} bytes"))
-        .suggest("split it into several workflows that run each other")
+        .suggest("split it into a workflow that runs several smaller ones")
 }
 
 /// The fault for bytes that cannot be decoded, with the line and column computed from the bytes.

@@ -248,7 +248,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// The full span of a collection. A flow collection ends at its bracket; a block collection
-    /// ends where its last value ends, not where the parser noticed it.
+    /// ends where its last value ends, not where the parser noticed the end.
     fn extent(&self, at: Span, end: Span, last: Option<Span>) -> Span {
         let flow = matches!(self.text.as_bytes().get(at.start as usize), Some(b'{' | b'['))
             && end.end > end.start;
@@ -305,7 +305,7 @@ impl<'t> Reader<'t, '_> {
         // Text after the braces belongs inside the quotes too, but where it ends is uncertain.
         let rest = self.text[close..].lines().next().unwrap_or_default().trim();
         if !rest.is_empty() && !rest.starts_with(['#', ',', '}', ']']) {
-            return fault.suggest("put the whole text into quotes");
+            return fault.suggest("put the whole text in quotes");
         }
         // Guides use `{{ x }}`, and manifests use `${{ x }}`.
         let text = match self.text.lines().any(|line| line.starts_with("workflow:")) {
@@ -371,7 +371,8 @@ fn place(text: &str, span: granit_parser::Span) -> Span {
     Span::new(range.start.min(text.len()), range.end.min(text.len()))
 }
 
-/// Reads a plain scalar by the core schema of YAML 1.2: values such as `yes` and `010` stay text.
+/// Reads a plain scalar by the core schema of YAML 1.2, in which `yes` is text; `010` stays text
+/// too.
 fn plain(text: &str, at: Span) -> SyntaxResult<SyntaxKind> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => SyntaxKind::Null,

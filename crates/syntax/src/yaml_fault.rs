@@ -173,7 +173,7 @@ fn no_space(at: Span, place: usize) -> Box<SyntaxFault> {
 /// `%YAML 1.1` and other directives.
 fn directive(_: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> {
     text[line_start(text, offset)..].starts_with('%').then(|| {
-        SyntaxFault::new(Span::new(offset, offset), "a YAML directive that is not supported")
+        SyntaxFault::new(Span::new(offset, offset), "YAML directives are not supported")
             .expected("YAML 1.2 without directives")
             .suggest("remove the line that starts with `%`")
     })
@@ -399,7 +399,7 @@ fn open_quote(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>
     }
     let open = lines_up(text, offset)
         .find_map(|(start, line)| Opened::of(line).quote.map(|quote| start + quote))?;
-    let fault = SyntaxFault::new(Span::new(open, open + 1), "a quoted string that is not closed");
+    let fault = SyntaxFault::new(Span::new(open, open + 1), "an unclosed quoted string");
     Some(fault.suggest("close the quotes"))
 }
 
@@ -507,7 +507,7 @@ fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
         Kind::RecursionLimitExceeded => ("nested deeper than 64 levels", "flatten the document"),
         Kind::MappingValueNotAllowed => ("a second `: ` on this line", "put the value in quotes"),
         Kind::UnknownAnchor => ("an alias without its anchor", "write the value out"),
-        Kind::UnclosedQuotedScalar => ("a quoted string that is not closed", "close the quotes"),
+        Kind::UnclosedQuotedScalar => ("an unclosed quoted string", "close the quotes"),
         Kind::UnclosedFlowCollection { open } => {
             return (format!("`{open}` is not closed"), "close the bracket");
         }
@@ -519,17 +519,17 @@ fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
             ("the indentation does not match the lines above", "align it with its siblings")
         }
         Kind::ExpectedFlowMappingSeparator | Kind::ExpectedFlowSequenceSeparator => {
-            ("a missing `,` or closing bracket", "separate the items with `,`")
+            ("missing `,` or closing bracket", "separate the items with `,`")
         }
         Kind::UnknownQuotedScalarEscape => {
             ("an unknown escape in a quoted string", "use single quotes, or write `\\\\`")
         }
         Kind::MismatchedFlowCollectionEnd { open, close } => {
             let message = format!("`{open}` is closed by `{close}`");
-            return (message, "close each bracket with its matching one");
+            return (message, "close each bracket with the matching one");
         }
         Kind::MisplacedFlowCollectionEnd => {
-            ("a closing bracket that was never opened", "open it, or remove it")
+            ("a closing bracket without an opening one", "open it, or remove it")
         }
         Kind::InvalidBlockScalarHeader => {
             ("a value cannot start with `>` or `|`", "put the value in quotes")

@@ -21,8 +21,8 @@ use crate::workspace::Workspace;
 
 /// How many times each program imports.
 const ROUNDS: usize = 3;
-/// How many times we import between two imports of the others. Ours are short, so noise weighs
-/// more.
+/// How many times we import between two imports of the others. Ours are short, so noise affects
+/// them more.
 const OWN_RUNS: usize = 4;
 const LOADS: usize = 20;
 /// Shows one command, by its operation id.
@@ -182,7 +182,7 @@ fn search(query: &str) -> [&str; 4] {
     ["command", "search", "--json", query]
 }
 
-/// Calls per second of one command, made as operations.
+/// Calls of one command per second, made with the `command.run` operation.
 fn calls(workspace: &Workspace) -> Result<Figure> {
     let program = workspace.build_binary("call_rate", &EXAMPLES)?;
     let mut command = Command::new(program);

@@ -140,8 +140,8 @@ impl Bench {
     }
 
     /// Prints what durability adds to a run, next to the time that the disk takes for the same
-    /// number of syncs. There is one per step, because its outcome and the intent of the next step
-    /// are written together.
+    /// number of syncs. There is one sync per step, because its outcome and the intent of the next
+    /// step are written together.
     fn beside_the_disk(&self, steps: usize, cost_ms: f64) -> Result<()> {
         let sync_ms = sync_ms(&self.home)?;
         let rate = 1e3 / sync_ms;

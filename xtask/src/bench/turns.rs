@@ -16,7 +16,7 @@ pub(crate) struct Subject {
     pub(crate) name: &'static str,
     pub(crate) server: Server,
     pub(crate) request: Vec<u8>,
-    /// Calls per round; a quarter of them are made before the first round.
+    /// Calls per round; a quarter as many warm up the server before the first round.
     calls: usize,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn figure(name: &'static str, value: f64, unit: &'static str, limit: 
     Figure { name, value, unit, limit }
 }
 
-/// Prints a figure that only some systems report.
+/// A figure that only some systems report; prints a note if this one does not.
 pub(crate) fn tell(
     value: Option<f64>,
     name: &'static str,

@@ -15,7 +15,7 @@ use crate::install::{NPM, runs};
 const MAIN: &str = "npm/milepost";
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
-/// A platform in npm's terms: the name of its package, and the systems that install it.
+/// A platform in npm's terms, and the Rust targets whose binaries run on it.
 struct Platform {
     targets: &'static [&'static str],
     os: &'static str,

@@ -119,7 +119,7 @@ pub(crate) fn list(root: &Path) -> Result<Vec<Listed>> {
     };
     let mut listed = Vec::new();
     for path in paths {
-        // A file that git lists may be missing from the tree; a link is judged by its target.
+        // A file that git lists may be missing from the tree. Links are skipped.
         if let Ok(metadata) = fs::symlink_metadata(root.join(&path))
             && metadata.is_file()
         {

@@ -113,7 +113,7 @@ impl Attribute {
         }
     }
 
-    /// What the attribute sets: itself, or what `cfg_attr` sets if its condition holds.
+    /// The content of the attribute, or of each attribute that `cfg_attr` may add.
     pub(super) fn settings(&self) -> Vec<Vec<TokenTree>> {
         let content = trees(&self.content);
         match content.as_slice() {

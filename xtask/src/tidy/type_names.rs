@@ -54,7 +54,7 @@ impl TypeNames {
     }
 }
 
-/// The macros that declare the type which is named first in them.
+/// The macros that declare the type that they name first.
 const DECLARING_MACROS: &[&str] = &["shape", "words", "named_enum", "serialized_enum"];
 
 /// The types on a level that are declared `pub`, `pub(crate)` or similar, or by a macro.

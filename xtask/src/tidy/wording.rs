@@ -41,8 +41,7 @@ pub(crate) fn commands(args: &RustFile) -> Result<Vec<String>> {
     Ok(commands)
 }
 
-/// The name under which a variant is typed: the one that is set explicitly, or its own in
-/// lowercase.
+/// The name by which a variant is typed: the one that is set explicitly, or its own in kebab case.
 fn name(variant: &[TokenTree]) -> Option<String> {
     let mut index = 0;
     let mut given = None;

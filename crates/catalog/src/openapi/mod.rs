@@ -105,7 +105,7 @@ impl Api {
                 refs::RefError::Missing(_) => DocumentRule::REF,
                 refs::RefError::Outside(_) => DocumentRule::REF_REFUSED,
             };
-            findings.add(path, rule, format!("{error}; it was ignored"));
+            findings.add(path, rule, format!("{error}; the reference was ignored"));
         });
         told.ok()
     }

@@ -85,7 +85,7 @@ impl Api {
             ("formData", _) if self.version == OpenApiVersion::V2 => ParameterPlace::Form,
             _ => {
                 let message =
-                    format!("`in: {said}` is not a valid parameter location; it was ignored");
+                    format!("`in: {said}` is not a valid location; the parameter was ignored");
                 findings.add(pointer, DocumentRule::PARAMETER, message);
                 return None;
             }
@@ -195,7 +195,7 @@ fn with_path_names<'d>(
     places.retain(|place| {
         let lost = place.location == location && !names.contains(&place.name.as_str());
         if lost {
-            let message = format!("the path has no `{{{}}}`; it was ignored", place.name);
+            let message = format!("the path lacks `{{{}}}`; the parameter was ignored", place.name);
             findings.add(&place.pointer, DocumentRule::PATH_PARAMETER, message);
         }
         !lost

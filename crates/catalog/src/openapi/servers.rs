@@ -15,7 +15,7 @@ impl Api {
         }
     }
 
-    /// The servers of an operation, if they differ from those of the API.
+    /// The servers of an operation: its own, or else those of its path item, or else the API's.
     pub(crate) fn servers_of(&self, operation: &ApiOperation<'_>) -> Vec<String> {
         if self.version == OpenApiVersion::V2 {
             let schemes = operation.get("schemes").or_else(|| self.root().get("schemes"));
@@ -42,7 +42,7 @@ impl Api {
         if schemes.is_empty() {
             schemes.push("https".to_owned());
         }
-        // Prefer HTTPS: a document that lists both schemes accepts either.
+        // Prefer HTTPS: a server for which both schemes are listed accepts either.
         schemes.sort_by_key(|scheme| scheme != "https");
         schemes.iter().map(|scheme| format!("{scheme}://{host}{base}")).collect()
     }

@@ -23,8 +23,8 @@ fn headers<'a>(answer: &PageResponse<'a>) -> impl Iterator<Item = &'a str> {
     links.map(|(_, value)| value.as_str())
 }
 
-/// `<url>; rel="next", <url>; rel="last"`: a URL may contain commas, so it ends at the closing
-/// bracket.
+/// The URL with this relation in a header such as `<url>; rel="next", <url>; rel="last"`. A URL may
+/// contain commas, so it ends at the closing bracket.
 fn target<'h>(header: &'h str, relation: &str) -> Option<&'h str> {
     let mut rest = header;
     while let Some((_, from)) = rest.split_once('<') {

@@ -3,7 +3,7 @@
 
 use crate::text::WordList;
 
-/// Parameters that take a cursor; in a few APIs that includes `offset` and `page`.
+/// Parameters that take a cursor. In a few APIs, `offset` and `page` take one too.
 pub const CURSORS: WordList = WordList(
     "after afterid bookmark continuation continuationtoken continue cursor marker nextcursor \
      nextpagetoken nexttoken pagecursor pagekey pagetoken paginationtoken scrollid startcursor \

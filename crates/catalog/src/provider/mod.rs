@@ -1,7 +1,7 @@
 //! Providers: list commands that return choices for the parameters of other commands. They are
-//! inferred from paths, names, types and links. The response of a provider is always a list whose
-//! items have the field, with a type that the parameter accepts. A wrong provider misleads, while a
-//! missing one only means that the user is asked for the value, so doubtful cases are left out.
+//! inferred from paths, names, types and links. The response of a provider always contains a list
+//! whose items have a field of a type that the parameter accepts. A wrong provider misleads, while
+//! a missing one only means that the user is asked for the value, so doubtful cases are left out.
 
 mod infer;
 mod link;

@@ -91,8 +91,8 @@ impl SplitName {
         (1..self.words.len()).any(|end| stem(&self.words[..end]) == thing)
     }
 
-    /// Whether a parameter with this name is one, such as a date, a page, a version or free text,
-    /// whose value never comes from a list of choices.
+    /// Whether the value of a parameter with this name, such as a date, a page, a version or free
+    /// text, never comes from a list of choices.
     pub(super) fn is_never_a_choice(&self) -> bool {
         self.words.last().is_none_or(|last| NEVER.contains(last))
     }

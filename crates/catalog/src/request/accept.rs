@@ -4,7 +4,7 @@ use super::media::{self, MediaKind};
 use crate::command::ApiCommand;
 use crate::limits;
 
-/// The media types of the responses: success responses first, JSON before others.
+/// The media types of the responses. JSON comes first, and success responses come before errors.
 pub(crate) fn answers(command: &ApiCommand) -> Vec<&str> {
     let mut found: Vec<(bool, bool, &str)> = Vec::new();
     for response in &command.responses {
@@ -23,7 +23,7 @@ pub(crate) fn answers(command: &ApiCommand) -> Vec<&str> {
     found.into_iter().map(|(.., media_type)| media_type).collect()
 }
 
-/// The value of `Accept`: JSON is preferred, anything else is accepted.
+/// The value of `Accept`: the media types of the responses, with JSON preferred.
 pub(crate) fn accept(command: &ApiCommand) -> String {
     let answers = answers(command);
     let json = |media_type: &&str| MediaKind::of(media_type).is_json();

@@ -66,7 +66,7 @@ impl ArgumentNames<'_> {
         assigned
     }
 
-    /// What a name refers to. The unqualified name comes first, because a parameter may be called
+    /// What a name refers to. The name as a whole is tried first, because a parameter may be called
     /// `query.id`.
     pub(crate) fn meaning<'a>(&self, name: &'a str) -> Result<(Meaning, &'a str), Misuse> {
         let named: Vec<usize> = self.with_name(name).collect();

@@ -1,4 +1,4 @@
-//! Request bodies: serializes a value in a media type to bytes.
+//! Request bodies: serializes a value to bytes according to its media type.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -16,11 +16,11 @@ const fn keeping(set: &AsciiSet, kept: &[u8]) -> AsciiSet {
 }
 
 /// Characters encoded in a query with `allowReserved`. OpenAPI leaves it to the sender to encode
-/// characters that are invalid in a query (`[`, `]`, `#`) or that would end a form value (`&`,
-/// `+`); `'` is encoded by the URL standard.
+/// characters that are invalid in a query (`[`, `]`, `#`) or special in a form (`&`, `+`); `'` is
+/// encoded by the URL standard.
 const RESERVED_IN_QUERY: &AsciiSet = &keeping(UNRESERVED, b":/?@!$()*,;=");
 
-/// Characters encoded in a path with `allowReserved`: everything that could end a segment.
+/// Characters encoded in a path with `allowReserved`: all that are invalid in a segment.
 const RESERVED_IN_PATH: &AsciiSet = &keeping(UNRESERVED, b":@!$&'()*+,;=");
 
 /// Characters encoded in the path template of a document: only those that are invalid in a path.

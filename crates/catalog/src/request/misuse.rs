@@ -1,5 +1,4 @@
-//! Everything that can be wrong with the arguments of a command, as data, each with a suggested
-//! next action.
+//! The mistakes that the arguments of a command can contain, each with a suggested next action.
 
 use milepost_model::hint::Hint;
 use milepost_model::suggest;
@@ -161,7 +160,7 @@ pub enum Reason {
     #[error("it contains characters that a header cannot carry")]
     NotLatin,
     /// Whitespace around a header value is stripped in transit.
-    #[error("it starts or ends with a space, which headers drop")]
+    #[error("it starts or ends with a space, which is stripped from a header")]
     Blank,
     /// `;` ends a cookie.
     #[error("it contains a `;`, which would end the cookie")]

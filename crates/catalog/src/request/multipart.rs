@@ -10,8 +10,8 @@ use super::{MultipartPart, PartContent, Piece};
 
 /// A boundary for the parts; equal parts get an equal boundary.
 pub(crate) fn boundary(parts: &[MultipartPart]) -> String {
-    // A part that contains the boundary would have to predict its own hash, so this loop hardly
-    // ever runs.
+    // A part that contains the boundary would have to predict its own hash, so the first boundary
+    // almost always works.
     let mut boundaries = (0_u64..).map(|salt| hashed(parts, salt));
     boundaries.find(|boundary| !occurs(boundary, parts)).unwrap_or_default()
 }

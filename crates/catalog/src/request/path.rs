@@ -87,7 +87,7 @@ pub(crate) fn bad_segment(
     })
 }
 
-/// Whether a segment is `.` or `..` in any encoding, including parameters after a `;`, which some
+/// Whether a segment is `.` or `..` in any encoding, ignoring parameters after a `;`, which some
 /// servers strip.
 fn is_dots(segment: &str) -> bool {
     let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy();

@@ -156,7 +156,7 @@ impl Writer {
         self.encode.push(&mut self.out, value);
     }
 
-    /// Names come from the document, so reserved characters in them are always encoded.
+    /// Writes a name. `allowReserved` applies only to values.
     fn key(&mut self, name: &str) {
         let strict = matches!(self.encode, Encode::ReservedInQuery | Encode::ReservedInPath);
         let encode = if strict { Encode::Strict } else { self.encode };

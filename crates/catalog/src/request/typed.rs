@@ -9,9 +9,9 @@ use super::{Arguments, PreparedCommand};
 use crate::schema;
 
 impl PreparedCommand {
-    /// Converts strings to values according to the schema of the argument that they name. A
-    /// repeated name becomes a list, and `@path` is a file if bytes are expected. Unknown names are
-    /// kept as they are, and the argument check then reports them.
+    /// Converts named strings to values according to the schemas of the arguments. A repeated name
+    /// becomes a list, and `@path` is a file if the argument can be one. Unknown names are kept as
+    /// they are, and the argument check then reports them.
     pub fn typed(
         &self,
         texts: &[(String, String)],

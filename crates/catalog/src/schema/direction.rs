@@ -14,8 +14,8 @@ pub enum Direction {
     Response,
 }
 
-/// Removes the properties of the other direction from `required`, recursively. In a response they
-/// are also forbidden.
+/// Removes properties that are only sent in the other direction from `required`, recursively. In a
+/// response they are also forbidden.
 pub fn one_way(schema: &mut Value, defs: &Definitions, direction: Direction) {
     restrict(schema, &BTreeSet::new(), defs, direction);
 }

@@ -104,7 +104,7 @@ pub(super) struct EntryShape {
 /// Reads the entries of an index.
 #[derive(Default)]
 pub(super) struct EntryReader {
-    /// The stems of known verbs, sorted: `Creates` and `Creating` become `create`.
+    /// The stems of known verbs, sorted. `Creates` and `Creating` have the same stem as `create`.
     verbs: Vec<(String, Intent)>,
     pub(super) gathering: Gathering,
     /// The terms that shapes refer to.

@@ -48,7 +48,7 @@ impl Deeds {
         self.0 & other.0 != 0
     }
 
-    /// The action that a verb at the start of a summary or the end of a name implies.
+    /// The action that a verb at the start of a summary or operation id implies.
     pub(super) fn of(intent: Intent) -> Deeds {
         match intent {
             Intent::Create => Deeds::CREATE,
@@ -108,7 +108,7 @@ pub(super) const ENDS: WordList = WordList(
      unassign unblock unfollow uninstall unlink unlock unstar unsubscribe unsuspend",
 );
 
-/// Verbs at the end of a path that only read.
+/// Verbs that only read.
 pub(super) const LOOKS: WordList = WordList(
     "check compare count download estimate export preview render track validate verify watch",
 );

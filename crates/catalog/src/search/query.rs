@@ -176,7 +176,7 @@ fn tokens(words: &[String], verb: Option<usize>) -> Vec<Token> {
     tokens
 }
 
-/// All terms that may match a known word.
+/// All terms that may match a word.
 fn concept(token: &Token, intent: Intent, vocabulary: &Vocabulary) -> Concept {
     let mut terms = Terms::default();
     let word = &*token.text;

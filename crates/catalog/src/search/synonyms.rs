@@ -4,8 +4,8 @@
 use super::intent::Intent;
 use crate::text::WordList;
 
-/// Verbs grouped by intent. The first verb of a query decides; within a group, each verb matches
-/// all others.
+/// Verbs grouped by intent. The verb that starts a query determines its intent; within a group,
+/// each verb matches all others.
 pub(super) const VERBS: &[(Intent, WordList)] = &[
     (Intent::Create, WordList("create add new make open post insert register")),
     (Intent::List, WordList("list enumerate browse ls index")),
@@ -134,7 +134,7 @@ mod tests {
         assert!(NEAR.is_sorted_by(|a, b| (a.0, a.1) < (b.0, b.1)));
         let mut verbs: Vec<&str> = VERBS.iter().flat_map(|(_, verbs)| verbs.iter()).collect();
         verbs.sort_unstable();
-        assert!(verbs.is_sorted_by(|a, b| a < b), "a verb asks for one thing");
+        assert!(verbs.is_sorted_by(|a, b| a < b), "each verb is in only one group");
         assert!(SAME.iter().all(|group| group.contains('=')));
     }
 

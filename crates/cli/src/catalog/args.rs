@@ -41,7 +41,7 @@ pub(crate) enum CatalogCommand {
     /// Show how a catalog authenticates, or choose the secrets it uses
     #[command(after_help = "Example: milepost catalog auth shop --key SHOP_TOKEN\n\
         Set the value of a secret with `milepost secret set SHOP_TOKEN`.\n\
-        Exit codes: 0 done, 2 it does not fit, 6 there is no such catalog")]
+        Exit codes: 0 done, 2 the settings do not match the scheme, 6 there is no such catalog")]
     Auth(AuthArgs),
     /// Compare a catalog with a newer document
     #[command(after_help = "Example: milepost catalog diff shop openapi.yaml\n\
@@ -70,7 +70,7 @@ pub(crate) struct ReferenceArgs {
     /// A host that references in the document may point to; may be repeated
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_refs: Vec<String>,
-    /// The folder that references to files may not leave [default: the parent of the document's
+    /// The folder that file references must stay within [default: the parent of the document's
     /// folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) refs_root: Option<String>,

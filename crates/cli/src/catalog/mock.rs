@@ -55,7 +55,7 @@ pub(super) fn run(args: &MockArgs, terminal: &mut Terminal) -> CliResult {
     terminal.answer(&response, |terminal| {
         terminal.line(&url);
         let operations = count(operation_count, "operation");
-        terminal.remark(format!("serving {operations} of {}; Ctrl-C stops it", safe(&title)));
+        terminal.remark(format!("serving {operations} of {}; press Ctrl-C to stop", safe(&title)));
     })?;
     terminal.check_output()?;
     session.wait(async {

@@ -25,7 +25,7 @@ use crate::terminal::{Terminal, WITHIN_DEMO, width};
 
 /// The API of the shop.
 const SHOP: (&str, &str) = ("shop.yaml", include_str!("../../../../examples/shop.yaml"));
-/// The shop's token variable and value. The shop accepts any token.
+/// The variable for the shop's token, and its value. The shop accepts any token.
 const TOKEN: (&str, &str) = ("MILEPOST_SECRET_SHOP_TOKEN", "demo");
 /// The user's environment variables that would affect the commands of a demo.
 const ELSEWHERE: [&str; 8] = [

@@ -26,7 +26,7 @@ fn list(terminal: &mut Terminal) -> CliResult {
         let row = |(name, text): &(&str, &str)| vec![(*name).to_owned(), title(text).to_owned()];
         terminal.table(&["topic", "about"], TOPICS.iter().map(row));
         let first = TOPICS.first().map_or("", |(name, _)| name);
-        terminal.remark(format!("next: milepost docs {first}; an error: milepost docs <CODE>"));
+        terminal.remark(format!("next: milepost docs {first}; for an error: milepost docs <CODE>"));
     })
 }
 

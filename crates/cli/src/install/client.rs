@@ -71,7 +71,7 @@ impl SupportedClient {
     pub(super) fn next(self, scope: InstallScope) -> &'static str {
         match (self, scope) {
             (SupportedClient::ClaudeCode, InstallScope::User) => {
-                "start a new session of Claude Code; `/mcp` shows the server"
+                "start a new Claude Code session; `/mcp` shows the server"
             }
             (SupportedClient::ClaudeCode, InstallScope::Project) => {
                 "start Claude Code in this directory and approve the server; `/mcp` shows it"
@@ -83,16 +83,16 @@ impl SupportedClient {
                 "run `MCP: List Servers` in VS Code and start the server"
             }
             (SupportedClient::Codex, InstallScope::User) => {
-                "start a new session of Codex; `/mcp` shows the server"
+                "start a new Codex session; `/mcp` shows the server"
             }
             (SupportedClient::Codex, InstallScope::Project) => {
                 "start Codex in this directory and trust the project; `/mcp` shows the server"
             }
             (SupportedClient::Goose, _) => {
-                "start a new session of goose; `goose configure` lists it among the extensions"
+                "start a new goose session; `goose configure` lists the server as an extension"
             }
             (SupportedClient::ClaudeDesktop, _) => {
-                "quit Claude Desktop and start it again; Settings, Developer shows the server"
+                "quit Claude Desktop and start it again; Settings > Developer shows the server"
             }
         }
     }

@@ -120,7 +120,7 @@ impl<'e> ClientPaths<'e> {
         })
     }
 
-    /// The folder named by an environment variable, relative to the working directory.
+    /// The folder named by an environment variable, resolved against the working directory.
     fn folder(&self, name: &str) -> Option<PathBuf> {
         let value = (self.variable)(name).filter(|value| !value.is_empty())?;
         Some(self.working.join(value))

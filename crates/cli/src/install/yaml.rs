@@ -59,7 +59,7 @@ pub(super) fn replace(text: &str, slot: &EntrySlot, entry: &Map<String, Value>) 
     Ok(vec![TextEdit { start: from, end, text: new }])
 }
 
-/// Removes an entry and, with `parent_too`, the key around it if it contains nothing else.
+/// Removes an entry and, with `parent_too`, its parent key if that contains nothing else.
 pub(super) fn remove(text: &str, slot: &EntrySlot, parent_too: bool) -> Edits {
     let root = parse(text)?;
     let ((parent_key, parent), (key, node)) = found(text, &root, slot)?;
@@ -143,7 +143,7 @@ fn own_line(text: &str, key: &SyntaxKey) -> Result<(), EditFault> {
     Err(EditFault::new(key.at.range().start, message))
 }
 
-/// The indentation of the map under a key.
+/// The indentation of the map under a key, relative to the key.
 fn step<'t>(text: &'t str, key: &SyntaxKey, node: &SyntaxNode) -> Option<&'t str> {
     let (first, _) = node.entries().first()?;
     let inner = indentation(text, first.at.range().start)
@@ -156,7 +156,7 @@ fn lines_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> Range<usize> {
     line_start(text, key.at.range().start)..next_line(text, end_of(text, key, node))
 }
 
-/// The end of an entry's text; the content of an alias is elsewhere.
+/// The end of an entry's text; aliases are not followed, because their content is elsewhere.
 fn end_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> usize {
     let here = &text[node.at.range().start..];
     let whole = here.starts_with(['*', '{', '[']);
@@ -171,8 +171,7 @@ fn end_of(text: &str, key: &SyntaxKey, node: &SyntaxNode) -> usize {
     last.unwrap_or(0).max(key.at.range().end)
 }
 
-/// Inserts lines before an offset. If the last line of the file has no line break, it stays that
-/// way.
+/// Inserts lines at an offset. A file that does not end with a line break stays that way.
 fn below(text: &str, at: usize, lines: &str) -> TextEdit {
     let lines = with_ends(text, lines);
     let unended = at == text.len() && !text.is_empty() && !text.ends_with('\n');

@@ -51,7 +51,7 @@ pub(crate) struct RunsArgs {
     /// Only runs that have not ended
     #[arg(long)]
     pub(crate) open: bool,
-    /// Include runs of all folders
+    /// Include runs from all folders
     #[arg(long)]
     pub(crate) all: bool,
     /// How many runs to list
@@ -64,7 +64,7 @@ pub(crate) struct RunsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// Remove ended runs of this folder, with their journals
+    /// Remove ended runs from this folder, with their journals
     #[command(after_help = "Example: milepost runs purge --older-than 30d")]
     Purge(PurgeArgs),
 }
@@ -77,7 +77,7 @@ pub(crate) struct PurgeArgs {
     /// Only runs of this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
-    /// Include runs of all folders
+    /// Include runs from all folders
     #[arg(long)]
     pub(crate) all: bool,
     /// Show what would be removed

@@ -109,7 +109,7 @@ fn outcome(word: &str) -> Option<OutcomeChoice> {
     })
 }
 
-/// The problem if there is no terminal to ask on; its hint is the complete command line.
+/// The problem if no outcome was given; its hint contains the complete command lines.
 fn no_outcome(run: &str, step: Option<&str>) -> Problem {
     let step = step.map(|step| format!(" --step {step}")).unwrap_or_default();
     let line = format!("milepost decide {run}{step} --outcome");

@@ -180,7 +180,7 @@ pub(super) fn show_card(view: &RunView, terminal: &mut Terminal) {
     show_next(view.next.as_ref(), &view.waiting, terminal);
 }
 
-/// Shows the command to type next; if it answers a question, it is printed with the question.
+/// Shows the command to type next, as a notice if it answers a question.
 pub(super) fn show_next(
     next: Option<&NextAction>,
     waiting: &[WaitingView],

@@ -79,7 +79,7 @@ fn no_runs(args: &RunsArgs, session: &CliSession, terminal: &mut Terminal) -> Cl
         terminal.remark(format!("no runs match {}", safe(&filters.join(" and "))));
     }
     if !args.all {
-        terminal.remark("hint: `--all` shows runs of other folders");
+        terminal.remark("hint: `--all` shows runs from other folders");
     }
     Ok(Exit::DONE)
 }

@@ -206,7 +206,7 @@ fn continue_run(
     after: u64,
     terminal: &mut Terminal,
 ) -> CliResult {
-    // Events caused by the answer are shown too, even if they have already arrived.
+    // Also show events that the answer caused and that `view` already includes.
     let has_news = !terminal.is_json() && view.seq > after;
     let exit = match has_news || view.status == RunStatus::Running {
         true => follow::follow(session, &view.run_id, after, terminal)?,

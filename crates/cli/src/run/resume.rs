@@ -139,7 +139,7 @@ fn show(planned: &Response, terminal: &mut Terminal) {
             None => format!("at least {}", count(range.least, noun)),
         };
         terminal.line(format!(
-            "will make {}, {}, {}; saves {}, {}, {}",
+            "needs {}, {}, {}; saves {}, {}, {}",
             range(forecast.calls, "call"),
             range(forecast.writes, "write"),
             range(forecast.agent_steps, "agent step"),

@@ -41,10 +41,10 @@ pub(crate) struct ServeArgs {
     /// Allow an address that other machines can reach
     #[arg(long)]
     pub(crate) allow_remote: bool,
-    /// Admit requests that name this host; may be repeated
+    /// Allow requests that name this host; may be repeated
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_host: Vec<String>,
-    /// Admit web pages from this origin; may be repeated
+    /// Allow web pages from this origin; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
     /// Read the token from this file; it may be in `MILEPOST_TOKEN` instead
@@ -56,7 +56,7 @@ pub(crate) struct ServeArgs {
     /// The audience those tokens must have: this server's URL as its clients know it
     #[arg(long, value_name = "URL", requires = "oauth_issuer")]
     pub(crate) oauth_resource: Option<String>,
-    /// The keys that sign them, a file or URL [default: from the issuer's metadata]
+    /// The keys that verify them, a file or URL [default: from the issuer's metadata]
     #[arg(long, value_name = "FILE|URL", requires = "oauth_issuer")]
     pub(crate) oauth_jwks: Option<String>,
 }

@@ -32,7 +32,7 @@ pub(super) fn save(args: &SaveArgs, terminal: &mut Terminal) -> CliResult {
         (read_document(path, DOCUMENT_BYTES)?, extension.and_then(Format::of_extension))
     };
     let content = String::from_utf8(bytes).map_err(|error| {
-        let message = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to());
+        let message = format!("not valid UTF-8 at byte {}", error.utf8_error().valid_up_to());
         Problem::new(Code::WorkflowInvalid, message, "save the file as UTF-8")
     })?;
     let request = save::Request {

@@ -425,11 +425,11 @@ fn deleting_needs_confirmation() {
     open.shows(
         "run shop orders:delete -p order_id=o1",
         &expect![[r"
-        --- 7
-        error[CONFIRMATION_REQUIRED]: `shop orders:delete` deletes what its arguments name
-        hint: repeat it with `--yes` if you mean it
-        more: milepost docs CONFIRMATION_REQUIRED
-    "]],
+            --- 7
+            error[CONFIRMATION_REQUIRED]: `shop orders:delete` deletes what its arguments identify
+            hint: repeat it with `--yes` if you mean it
+            more: milepost docs CONFIRMATION_REQUIRED
+        "]],
     );
     assert!(open.server.seen().is_empty(), "nothing was sent");
     open.shows(

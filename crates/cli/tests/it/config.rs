@@ -91,7 +91,7 @@ fn changing_a_key_leaves_the_rest_alone() {
     let text = || place.text(".milepost/config.toml");
     let ran = config(&place, "set budget.writes 7", &[]).ends(0).quiet();
     let path = place.path(".milepost/config.toml").display().to_string();
-    assert_eq!(ran.out, format!("budget.writes is now 7, in {path}\n"));
+    assert_eq!(ran.out, format!("set budget.writes to 7 in {path}\n"));
     assert_eq!(text(), before.replace("writes = 5", "writes = 7"));
     config(&place, "set confirm writes", &[]).ends(0).quiet();
     config(&place, "set approvals.unattended nightly,weekly", &[]).ends(0).quiet();

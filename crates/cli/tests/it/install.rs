@@ -579,7 +579,7 @@ fn the_result_as_json() {
             "client": "claude-code", "scope": "user", "name": "milepost", "path": path,
             "action": "added", "written": true, "whole_file": true,
             "entry": expected("claude-code", BINARY), "diff": null,
-            "next": "start a new session of Claude Code; `/mcp` shows the server",
+            "next": "start a new Claude Code session; `/mcp` shows the server",
             "undo": "milepost mcp install claude-code --uninstall", "notes": [],
         })
     );

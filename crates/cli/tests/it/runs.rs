@@ -424,7 +424,7 @@ fn wrong_arguments_are_reported_as_such() {
     let ran = place.run(["run", "x.yaml", "-i", "tags=a", "-i", "tags=2", "--json"]).ends(0);
     assert_eq!(last(&ran)["final_output"], json!(["a", 2]));
     let ran = place.run(["run", "x.yaml", "-i", "tags=a", "-i", "pat=bcd"]).ends(2);
-    let (length, pattern) = ("at most 2 characters", "a value that matches `^a`");
+    let (length, pattern) = ("a length of at most 2", "a value that matches `^a`");
     assert!(ran.err.contains(length) && ran.err.contains(pattern), "{}", ran.err);
     assert!(ran.err.contains("found \"bcd\""), "{}", ran.err);
 }

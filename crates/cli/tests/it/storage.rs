@@ -70,7 +70,7 @@ fn a_purge_stays_in_its_project_and_leaves_nothing_behind() {
     let all = there(&["runs", "purge", "--all", "--dry-run", "--json"]);
     assert_eq!((&all["runs"], &all["projects"]), (&json!(2), &json!(2)));
     let asked = in_terminal(&place, "runs purge --all", "n\n");
-    assert!(asked.out.contains("2 runs of 2 folders"), "{}", asked.out);
+    assert!(asked.out.contains("2 runs in 2 folders"), "{}", asked.out);
     let purged = place.run(["runs", "purge", "--yes", "--json"]).ends(0).json();
     assert_eq!((&purged["runs"], &purged["projects"]), (&json!(1), &json!(1)), "{purged}");
     assert_eq!(purged["blobs"], 1, "{purged}");

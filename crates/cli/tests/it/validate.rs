@@ -237,12 +237,12 @@ fn a_closed_pipe_does_not_change_the_exit_code() {
 fn the_size_limit_applies_to_streams() {
     let place = Place::with(&[("large.yaml", &"#".repeat(3 * 1024 * 1024))]);
     let file = place.workflow("validate large.yaml").ends(3).out;
-    assert!(file.contains("the document has 3145728 bytes"), "{file}");
+    assert!(file.contains("the document is 3145728 bytes long"), "{file}");
     let large = std::fs::File::open(place.path("large.yaml")).expect("opens");
     let mut command = place.command();
     let output = command.args(["workflow", "validate", "-"]).stdin(large).output().expect("runs");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("the document has more than 1048576 bytes"), "{text}");
+    assert!(text.contains("the document is more than 1048576 bytes long"), "{text}");
 }
 
 #[test]

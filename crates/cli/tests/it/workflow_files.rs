@@ -67,11 +67,11 @@ fn a_concurrent_change_is_not_overwritten() {
     place.types(
         "save new.yaml",
         &expect![[r"
-        --- 7
-        error[WORKFLOW_EXISTS]: workflow `greet` already exists
-        hint: replace it with `--overwrite`, or with `--expect <VERSION>` if you know the current one
-        more: milepost docs WORKFLOW_EXISTS
-    "]],
+            --- 7
+            error[WORKFLOW_EXISTS]: workflow `greet` already exists
+            hint: to replace it, give `--overwrite`, or `--expect <VERSION>` if you know the current one
+            more: milepost docs WORKFLOW_EXISTS
+        "]],
     );
     place.types(&format!("save new.yaml --expect {}", version(OLD)), &expect![[r"
         saved greet 1e1c5498bed2, replacing 5fd409d9a3b2: [ROOT]/home/.config/milepost/workflows/greet.yaml
@@ -228,7 +228,7 @@ fn impossible_changes_are_reported() {
     );
     place.types("rename ../up down", &expect![[r"
         --- 2
-        error[ID_INVALID]: `../up` is not a valid workflow id: lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
+        error[ID_INVALID]: `../up` is not a valid workflow id: use lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
         hint: use lowercase letters, digits, `-` and `_`, at most one `.`, 1 to 64 characters
         more: milepost docs ID_INVALID
     "]]);

@@ -33,7 +33,7 @@ pub enum Cause {
     Exhausted { key: StepKey },
     #[error("the workflow it runs was canceled")]
     ChildCanceled,
-    #[error("`repeat.until` of `{key}` did not hold in {seconds} s (passes: {passes})")]
+    #[error("`repeat.until` of `{key}` did not hold within {seconds} s (passes: {passes})")]
     Polled { key: StepKey, passes: u32, seconds: u64 },
     #[error("{message}")]
     Refuted { message: String },
@@ -69,9 +69,9 @@ pub enum Cause {
     Stale { key: StepKey, attempt: u32 },
     #[error("another submission for `{key}` is being checked")]
     BeingChecked { key: StepKey },
-    #[error("`{key}` does not ask for a decision")]
+    #[error("`{key}` is not asking for a decision")]
     NotAsked { key: StepKey },
-    #[error("the question of `{key}` has changed")]
+    #[error("the question that `{key}` asks has changed")]
     AskedAgain { key: StepKey },
     #[error("only a person can decide this")]
     NoPerson,
@@ -79,9 +79,9 @@ pub enum Cause {
     Absent { least: Presence },
     #[error("the decision is not signed with the person's PIN")]
     Unsigned,
-    #[error("only {} may decide `{key}`", suggest::list(by))]
+    #[error("only {} may decide on `{key}`", suggest::list(by))]
     NotTheirs { key: StepKey, by: Vec<String> },
-    #[error("the answer does not fit the form: {error}")]
+    #[error("the answer does not match the form: {error}")]
     UnfitAnswer { error: String },
     #[error(
         "the request of `{key}` may still arrive until {}: until then you cannot record that it \
@@ -211,7 +211,7 @@ impl Cause {
             Cause::Canceled => "resume the run to continue",
             Cause::Incomplete { .. } => "resume the run to run the others",
             Cause::TooDeep { .. } => "look for a workflow that runs itself",
-            Cause::Interrupted { .. } => "find out whether it took effect, then say so",
+            Cause::Interrupted { .. } => "find out whether it took effect, then record the outcome",
             Cause::MovedOn => "look at the run again, then resume it",
             Cause::NotDue { .. } | Cause::NoStep { .. } | Cause::NothingDue => {
                 "check the status of the run: it says who has to do what"

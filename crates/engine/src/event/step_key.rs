@@ -19,7 +19,7 @@ impl StepKey {
         StepKey(step.as_str().to_owned())
     }
 
-    /// The key of an execution inside a loop, in the notation of the loop's walk.
+    /// A key from its written form, such as `lookup` or `loop@2::inner`.
     pub fn of_walk(spelling: &str) -> StepKey {
         StepKey(spelling.to_owned())
     }

@@ -16,7 +16,8 @@ type Upcast = fn(Value) -> Value;
 /// The conversions between versions, in order: the first one converts version 1 to version 2.
 const UPCASTS: &[Upcast] = &[];
 
-const _: () = assert!(UPCASTS.len() + 1 == VERSION as usize, "one step for each version");
+const _: () =
+    assert!(UPCASTS.len() + 1 == VERSION as usize, "one conversion per version after the first");
 
 /// The prefix of an event that states its version. An event without it is version 1.
 const MARK: &[u8] = b"{\"v\":";

@@ -157,7 +157,7 @@ impl<'s> RunEvaluator<'s> {
             return None;
         }
         let concurrency = self.flow.workflow().concurrency as usize;
-        // A step that is waiting for an earlier one again does not count towards the limit.
+        // A step that is again waiting for an earlier one does not count toward the limit.
         let open = open.iter().filter(|number| self.frontier().is_ready(**number)).count();
         if open >= concurrency {
             return None;
@@ -226,8 +226,8 @@ impl<'s> RunEvaluator<'s> {
         Some(NextCommand::record(Event::StepCanceled { key: key.clone() }))
     }
 
-    /// Cancels the questions of a run that has failed. Requests in flight still finish, and a
-    /// request with an unknown outcome still needs a person's decision.
+    /// Cancels the prompts and questions of a run that has failed. Requests in flight still finish,
+    /// and a request with an unknown outcome still needs a person's decision.
     fn withdraw(&self) -> Option<NextCommand> {
         let open = || self.state.open().filter(|(key, _)| !self.flow.is_finally(key));
         let asks = |phase: &Phase| {

@@ -19,7 +19,7 @@ pub(crate) fn misfit(key: &StepKey, step: &Step, output: &Value) -> Option<Failu
         match output.get(name) {
             Some(value) if is_of(value, wanted) => None,
             Some(value) => Some(broken(name, wanted.name(), kind_of(value))),
-            None => Some(broken(name, wanted.name(), "it is missing")),
+            None => Some(broken(name, wanted.name(), "missing")),
         }
     })
 }

@@ -47,8 +47,8 @@ pub(crate) fn pause(
     if tried.attempt >= most || !is_worth_it(retry, trouble) {
         return None;
     }
-    // If the server requests a longer delay, give up, because an earlier attempt would be refused
-    // too.
+    // If the server requests more than the maximum delay, give up, because an earlier attempt would
+    // be refused too.
     let asked = retry_after_ms.unwrap_or(0);
     (asked <= limits::RETRY_AFTER_MAX_MS).then(|| grown(retry, tried).max(asked))
 }

@@ -321,7 +321,7 @@ impl<'s> RunEvaluator<'s> {
                 misfit(one, &output.unwrap_or_default()).unwrap_or_else(|| succeeded(&key, None))
             }
             (_, false) => {
-                let comment = verdict.comment.as_deref().unwrap_or("no reason");
+                let comment = verdict.comment.as_deref().unwrap_or("no reason given");
                 let message = format!("a person rejected it: {comment}");
                 let suggestion = "do the step again with that in mind".into();
                 rejected(&key, state, SubmissionIssue { message, suggestion }, true)

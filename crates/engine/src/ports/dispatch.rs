@@ -1,4 +1,4 @@
-//! Notifies the processes that drive runs that a run is due.
+//! How drivers are notified that a run is due.
 
 use std::any::Any;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What is kept of earlier runs, and how it is removed.
+//! What is kept from earlier runs, and how it is removed.
 
 use std::fmt;
 use std::path::Path;

@@ -438,7 +438,7 @@ pub enum JournalError {
     #[error("no space left on disk")]
     Full,
     /// Other processes kept the journal busy for too long. Nothing was written.
-    #[error("other processes keep the journal busy")]
+    #[error("other processes are keeping the journal busy")]
     Busy,
     /// The disk failed to store a write. Whether the write took effect is unknown. Nothing more is
     /// written until the process is restarted.

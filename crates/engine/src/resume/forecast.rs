@@ -154,7 +154,8 @@ impl Forecast {
         }
     }
 
-    /// The same without upper bounds, except on the number of child runs, whose cost is not known.
+    /// The same without upper bounds, because the cost of child runs is not known; the number of
+    /// child runs keeps its bound.
     #[must_use]
     pub fn unbounded(self) -> Forecast {
         let open = self.with(Forecast::NONE, |own, _| ForecastRange { most: None, ..own });
@@ -439,7 +440,7 @@ impl<'o> Outlook<'o> {
                 "steps" => {
                     let index = field(reference, 0).and_then(|name| self.flow.index(name));
                     match index.and_then(|index| self.fates.get(index)) {
-                        // A skipped step will not produce anything more.
+                        // A step that has ended or is skipped produces nothing more.
                         Some(StepFate::Over | StepFate::Skips(_)) => true,
                         Some(StepFate::Runs) => field(reference, 1) == Some("status"),
                         Some(StepFate::Fails(_)) => {

@@ -193,7 +193,7 @@ pub(crate) fn forged(key: &StepKey) -> Failure {
 
 /// The error for an output that does not match its step's schema.
 pub(crate) fn misfit(key: &StepKey, cause: &str) -> Failure {
-    let message = format!("the output for `{key}` does not fit its schema: {cause}");
+    let message = format!("the output for `{key}` does not match its schema: {cause}");
     Failure::new(Code::OutputInvalid, message, "give an output that matches the schema")
         .with("step", key.as_str())
 }
@@ -217,7 +217,7 @@ pub(crate) fn respelt() -> Failure {
 
 /// The error for a kept step that no longer exists.
 pub(crate) fn removed(key: &StepKey) -> Failure {
-    let message = format!("the newest version has no step `{key}`, which would be kept");
+    let message = format!("`{key}` would be kept, but the newest version has no such step");
     let hint = "resume on the pinned version, or from the start";
     refused(message, hint).with("step", key.as_str())
 }

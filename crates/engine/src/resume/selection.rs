@@ -193,7 +193,7 @@ pub(crate) fn broke(flow: &Flow, state: &State, index: usize) -> Option<RerunRea
     }
 }
 
-/// Whether a person approved the step.
+/// Whether the step is an approval that was given.
 pub(crate) fn is_given(flow: &Flow, state: &State, index: usize) -> bool {
     let key = &flow.nodes()[index].key;
     let asks = flow.of_key(key).is_some_and(|step| matches!(step.action, Action::Approve(_)));

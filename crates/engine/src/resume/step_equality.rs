@@ -57,7 +57,7 @@ pub(crate) fn keeps(
             return Err(refusal::removed(&node.key));
         };
         if waits(old, index) != waits(new, now) {
-            return Err(refusal::rewired(&node.key, "it waits for other steps"));
+            return Err(refusal::rewired(&node.key, "it waits for different steps"));
         }
         let both = old.of_key(&node.key).zip(new.of_key(&node.key));
         if !both.is_some_and(|(was, now)| do_the_same(was, now)) {

@@ -160,7 +160,7 @@ pub struct StepState {
     pub item_failed: Option<usize>,
     /// The submissions so far and their verdicts.
     pub judged: Vec<JudgedSubmission>,
-    /// Submissions that used up an attempt.
+    /// The number of rejected submissions that used up an attempt.
     pub refused: u32,
     /// The number of the last attempt offered to an agent. It never starts over, so that a number
     /// always identifies one submission.
@@ -175,7 +175,7 @@ pub struct StepState {
     pub request: Option<Box<ApprovalRequest>>,
     /// The person's decision.
     pub verdict: Option<Box<ApprovalDecision>>,
-    /// A person's comment when they sent the step back.
+    /// A person's comment when they sent the run back to this step.
     pub feedback: Option<String>,
     /// How many times it sent the run back.
     pub sent_back: u32,

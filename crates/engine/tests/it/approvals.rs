@@ -75,7 +75,7 @@ fn the_same_decision_again_is_the_same_decision() {
     let mut other = decision;
     other.approve = false;
     let reply = rig.tell(Signal::Decide(other));
-    assert_eq!(rendering::reply(&reply), "refused RUN_CONFLICT: `ok` does not ask for a decision");
+    assert_eq!(rendering::reply(&reply), "refused RUN_CONFLICT: `ok` is not asking for a decision");
 }
 
 #[test]
@@ -106,13 +106,13 @@ fn what_is_not_a_persons_decision_on_this_question_is_refused() {
     wrong(&|one| one.key = StepKey::of_walk("refund"));
     wrong(&|_| {});
     expect![[r#"
-        refused RUN_CONFLICT: the question of `ok` has changed
+        refused RUN_CONFLICT: the question that `ok` asks has changed
         refused PRESENCE_REQUIRED: only a person can decide this
         refused PRESENCE_REQUIRED: only a person can decide this
         refused PRESENCE_REQUIRED: this decision needs the person's PIN
         refused PRESENCE_REQUIRED: the decision is not signed with the person's PIN
         refused PRESENCE_REQUIRED: the decision is not signed with the person's PIN
-        refused RUN_CONFLICT: `refund` does not ask for a decision
+        refused RUN_CONFLICT: `refund` is not asking for a decision
         done
     "#]]
     .assert_eq(&(all.join("\n") + "\n"));
@@ -144,8 +144,8 @@ final_output: '${{ steps.ok.output }}'
     all.push(rendering::reply(&rig.tell(Signal::Decide(decision))));
     all.push(rendering::stands(&rig));
     expect![[r#"
-        refused PARAMS_INVALID: the answer does not fit the form: null is not of type "object"
-        refused PRESENCE_REQUIRED: only `ada` or `bob` may decide `ok`
+        refused PARAMS_INVALID: the answer does not match the form: null is not of type "object"
+        refused PRESENCE_REQUIRED: only `ada` or `bob` may decide on `ok`
         done
         succeeded {"approved":true,"by":"bob","answer":{"amount":5}}
     "#]]

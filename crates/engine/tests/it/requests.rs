@@ -401,7 +401,7 @@ fn only_a_person_says_so_and_only_once() {
     assert_eq!(rendering::reply(&rig.tell(word.clone())), "done");
     // The request was sent again and is unknown again, but the answer was about the first time.
     let twice = rig.tell(word);
-    expect!["refused RUN_CONFLICT: the question of `a` has changed"]
+    expect!["refused RUN_CONFLICT: the question that `a` asks has changed"]
         .assert_eq(&rendering::reply(&twice));
     rig.say("a", Settlement::GiveUp);
     let late = rig.say("a", Settlement::GiveUp);
@@ -439,35 +439,35 @@ fn polling_has_its_bounds() {
         &polls("every: 1s, max_attempts: 2"),
         &[ok(json!({"n": 1}))],
         &expect![[r#"
-        attempt_started a #1 GET api a:get
-        attempt_succeeded a {"n":1}
-        timer_set a at 1010
-        timer_fired a
-        attempt_started a #1 GET api a:get
-        attempt_succeeded a {"n":1}
-        step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold in 1 s (passes: 2)
-        run_failed a `repeat.until` of `a` did not hold in 1 s (passes: 2)
-        = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold in 1 s (passes: 2)
-    "#]],
+            attempt_started a #1 GET api a:get
+            attempt_succeeded a {"n":1}
+            timer_set a at 1010
+            timer_fired a
+            attempt_started a #1 GET api a:get
+            attempt_succeeded a {"n":1}
+            step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold within 1 s (passes: 2)
+            run_failed a `repeat.until` of `a` did not hold within 1 s (passes: 2)
+            = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold within 1 s (passes: 2)
+        "#]],
     );
     check(
         &polls("every: 4s, timeout: 9s"),
         &[ok(json!({"n": 1}))],
         &expect![[r#"
-        attempt_started a #1 GET api a:get
-        attempt_succeeded a {"n":1}
-        timer_set a at 4010
-        timer_fired a
-        attempt_started a #1 GET api a:get
-        attempt_succeeded a {"n":1}
-        timer_set a at 8020
-        timer_fired a
-        attempt_started a #1 GET api a:get
-        attempt_succeeded a {"n":1}
-        step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold in 8 s (passes: 3)
-        run_failed a `repeat.until` of `a` did not hold in 8 s (passes: 3)
-        = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold in 8 s (passes: 3)
-    "#]],
+            attempt_started a #1 GET api a:get
+            attempt_succeeded a {"n":1}
+            timer_set a at 4010
+            timer_fired a
+            attempt_started a #1 GET api a:get
+            attempt_succeeded a {"n":1}
+            timer_set a at 8020
+            timer_fired a
+            attempt_started a #1 GET api a:get
+            attempt_succeeded a {"n":1}
+            step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold within 8 s (passes: 3)
+            run_failed a `repeat.until` of `a` did not hold within 8 s (passes: 3)
+            = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold within 8 s (passes: 3)
+        "#]],
     );
 }
 

@@ -412,10 +412,10 @@ fn a_list_that_is_named_runs_as_a_whole() {
     check(
         story,
         &request,
-        &expect![[r"
-        RESUME_REFUSED: `each@2` is inside another step
-        hint: name `each`: if it failed, whatever succeeded inside it is kept
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: `each@2` is inside another step
+            hint: name `each`: if it failed, what succeeded inside it is kept
+        "#]],
     );
 }
 
@@ -662,10 +662,10 @@ fn on_the_newest_text_a_kept_step_that_is_another_is_refused() {
         story(),
         &removed,
         None,
-        &expect![[r"
-        RESUME_REFUSED: the newest version has no step `decide`, which would be kept
-        hint: resume on the pinned version, or from the start
-    "]],
+        &expect![[r#"
+            RESUME_REFUSED: `decide` would be kept, but the newest version has no such step
+            hint: resume on the pinned version, or from the start
+        "#]],
     );
     let target = REFUND.replace("orders:get", "invoices:get");
     check_latest(
@@ -698,7 +698,7 @@ fn on_the_newest_text_a_kept_step_that_is_another_is_refused() {
         &wired,
         None,
         &expect![[r"
-        RESUME_REFUSED: `decide` would be kept, but in the newest version it waits for other steps
+        RESUME_REFUSED: `decide` would be kept, but in the newest version it waits for different steps
         hint: resume from `decide`, or on the pinned version
     "]],
     );

@@ -169,7 +169,7 @@ pub(super) fn templates() -> Result<Vec<ResourceTemplate>, ErrorData> {
     of(json!([{
         "uriTemplate": "test://template/{id}/data",
         "name": "template",
-        "description": "data of an id",
+        "description": "data for an id",
         "mimeType": "application/json",
     }]))
 }

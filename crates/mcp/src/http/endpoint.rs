@@ -38,8 +38,8 @@ pub(super) struct Endpoint<S> {
     service: StreamableHttpService<TracedHandler<S>, Sessions>,
     pub(super) sessions: Arc<Sessions>,
     options: SessionOptions,
-    /// The server behind the handler, if it is our own. It answers the task requests of 2025-11-25,
-    /// and some calls immediately.
+    /// The server behind the handler, if it is our own. It answers the task requests of revision
+    /// 2025-11-25, and some calls immediately.
     server: Option<WorkflowServer>,
     limits: HttpLimits,
     shutdown: Shutdown,
@@ -163,8 +163,8 @@ impl<S: ServerHandler> Endpoint<S> {
         Ok(self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await)
     }
 
-    /// Answers a batch with one stream that carries the answer to each of its requests. Only
-    /// 2025-03-26 has batches, and `rmcp` accepts messages only one at a time.
+    /// Answers a batch with one stream that carries the answer to each of its requests. `rmcp`
+    /// accepts messages only one at a time.
     async fn batch(&self, head: Parts, messages: &[RpcMessage<'_>]) -> Result<Response, HttpError> {
         let revision = self.session(&head)?.map(|session| session.revision());
         if !revision.is_some_and(Revision::has_batches) {
@@ -213,8 +213,8 @@ impl<S: ServerHandler> Endpoint<S> {
             let era = self.era(session.as_deref());
             HttpError::well_formed(fault, era)
         })?;
-        // `initialize` is a handshake regardless of the version it names, unless the request
-        // carries its own version.
+        // `initialize` is a handshake regardless of the version in the header, unless its `_meta`
+        // contains a version.
         let stands_alone = request::stands_alone(&params);
         let is_handshake = method == "initialize" && !stands_alone;
         if !is_handshake && (stands_alone || method == DISCOVER || is_stateless(&head)) {

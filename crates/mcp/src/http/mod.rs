@@ -52,7 +52,7 @@ pub struct HttpSettings {
     /// Which revisions are accepted in handshakes.
     pub options: SessionOptions,
     /// The server behind the handler, if it is our own. It reports the state of runs, and answers
-    /// the task methods of 2025-11-25 as custom requests.
+    /// the task methods of revision 2025-11-25 as custom requests.
     pub server: Option<WorkflowServer>,
     pub limits: HttpLimits,
 }

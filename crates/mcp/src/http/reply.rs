@@ -180,7 +180,7 @@ fn of_type(response: &Response, name: &str) -> bool {
 
 /// The error for requests that are cut off by the shutdown.
 pub(super) fn ending() -> RpcError {
-    let details = "the server is shutting down; runs that were started continue when it is back";
+    let details = "the server is shutting down; runs in progress will continue when it is back";
     RpcError::new(SERVER_ERROR, "Server is shutting down", json!({ "details": details }))
 }
 

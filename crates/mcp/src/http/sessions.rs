@@ -82,8 +82,8 @@ impl HttpSession {
         self.owner.get().is_none_or(|owner| Some(owner) == who)
     }
 
-    /// The revision of the session. No client knows the session id before the handshake is
-    /// answered.
+    /// The revision of the session. It is always set here, because only the answer to the handshake
+    /// contains the session id.
     pub(super) fn revision(&self) -> Revision {
         self.revision.get().copied().unwrap_or(Revision::NEWEST)
     }

@@ -88,7 +88,7 @@ impl Framing {
     fn message(&mut self, message: &RpcMessage<'_>, batch: InBatch<'_>) -> Verdict {
         match message {
             RpcMessage::Bad { id, fault } => self.refuse(*id, fault, batch),
-            // A notification that opens a connection is ignored.
+            // Notifications before the first handshake or stateless request are ignored.
             RpcMessage::Notification(_) if !self.is_open() => MORE,
             RpcMessage::Notification(text) | RpcMessage::Response(text) => self.pass(text),
             RpcMessage::Request(request) => {

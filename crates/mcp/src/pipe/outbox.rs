@@ -159,7 +159,7 @@ impl Outbox {
         lock(&self.shared.open).requests.contains_key(id)
     }
 
-    /// Forgets a request that the client canceled; it may still be answered.
+    /// Forgets a request that the client canceled; a late answer to it is dropped.
     pub(super) fn give_up(&self, id: &RequestId) {
         let removed = lock(&self.shared.open).remove(id);
         if let Some(OpenRequest { batch: Some(batch), .. }) = removed {

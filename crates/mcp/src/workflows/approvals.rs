@@ -463,7 +463,7 @@ mod tests {
         assert!(asked(&run).is_empty(), "that one is for a terminal");
         run.waiting[0].presence = Some(Presence::Elicitation);
         run.waiting[0].message = "x".repeat(limits::QUESTION_CHARS);
-        assert!(asked(&run).is_empty(), "nobody can look at as much in a form");
+        assert!(asked(&run).is_empty(), "nobody can read that much in a form");
     }
 
     #[test]

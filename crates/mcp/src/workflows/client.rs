@@ -24,7 +24,7 @@ use crate::version::Revision;
 
 /// A client's request, as `rmcp` represents it.
 pub(super) type Context = RequestContext<RoleServer>;
-/// What `rmcp` receives with a request.
+/// What a handler returns to `rmcp` in answer to a request.
 pub(super) type Answer<T> = Result<T, ErrorData>;
 
 /// The header in which an HTTP client names its session.
@@ -189,7 +189,7 @@ impl WorkflowServer {
             Ok(Poll::Ready(Ok(CallToolResponse::Complete(mut result))))
                 if result.is_error != Some(true) && !client.is_left.load(Ordering::Relaxed) =>
             {
-                // Clients of handshake revisions do not know this field.
+                // Clients that opened with a handshake do not know this field.
                 result.result_type = None;
                 let mut text = Vec::new();
                 let result = serde_json::to_string(&result).ok()?;

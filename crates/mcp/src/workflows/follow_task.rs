@@ -1,7 +1,7 @@
 //! Follows a task for its client: reports its status, and asks for the input it is waiting for.
 //! Drafts and corrections are requested from the client's model, inputs and decisions from its
 //! user. If a client supports neither, or declines, the step stays due for anyone who can do it.
-#![expect(deprecated, reason = "clients of 2025-11-25 are asked with deprecated requests")]
+#![expect(deprecated, reason = "asking clients on revision 2025-11-25 needs deprecated requests")]
 
 use std::collections::HashSet;
 use std::sync::Mutex;

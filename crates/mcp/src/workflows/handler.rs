@@ -267,7 +267,7 @@ impl WorkflowServer {
         self.meant(tool).is_some()
     }
 
-    /// Calls a tool for a client of the guides, which cannot be asked questions.
+    /// Calls a tool for a client of the guide contract, which cannot be asked questions.
     pub(crate) async fn call_for_guides(
         &self,
         tool: &str,
@@ -350,7 +350,8 @@ impl WorkflowServer {
         }
     }
 
-    /// Turns the outcome of a call into an answer: a task if the client supports tasks.
+    /// Turns the outcome of a call into an answer, which is a task if the call started a run and
+    /// the client supports tasks.
     async fn answered(
         &self,
         operation: &OperationSpec,
@@ -431,7 +432,7 @@ impl WorkflowServer {
         problem_payload::of(problem, &id, next, self.style())
     }
 
-    /// A failed call in the form that the client is configured for.
+    /// The answer to a failed call, in the configured error style.
     pub(super) fn failed(
         &self,
         operation: &OperationSpec,
@@ -520,6 +521,6 @@ fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
 fn one_page(request: Option<&PaginatedRequestParams>) -> Answer<()> {
     match request.and_then(|request| request.cursor.as_ref()) {
         None => Ok(()),
-        Some(_) => Err(ErrorData::invalid_params("cursor is not known", None)),
+        Some(_) => Err(ErrorData::invalid_params("unknown cursor", None)),
     }
 }

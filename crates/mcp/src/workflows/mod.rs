@@ -162,8 +162,8 @@ impl WorkflowServer {
         }
     }
 
-    /// The same server for a client of the guides: names that exist in both contracts refer to the
-    /// guides.
+    /// The same server for a client of the guide contract: names that exist in both contracts refer
+    /// to the guides.
     pub(crate) fn beside_guides(&self) -> WorkflowServer {
         let style = ToolStyle { surface: Surface::Workflowlookup, ..self.style() };
         WorkflowServer { shared: Arc::clone(&self.shared), shown: Shown::new(style) }
@@ -202,7 +202,7 @@ impl WorkflowServer {
         })
     }
 
-    /// Stops all listeners when the input has ended, so that the server need not wait for anything.
+    /// Stops all listeners when the input has ended, so that the server need not wait for them.
     pub(crate) fn end_listening(&self) {
         self.shared.ended.send_replace(true);
     }

@@ -12,9 +12,9 @@ use crate::guide;
 
 /// The fields that go into `context`; all other data of a problem is placed beside it.
 const PLACES: [&str; 6] = ["workflow_id", "run_id", "step_id", "path", "line", "column"];
-/// The engine's name for a step id, and the field that contains what would be lost without
-/// confirmation.
+/// The engine's name for a step id.
 const STEP: &str = "step";
+/// The field with what a call that needs confirmation would destroy.
 const LOSS: &str = "loss";
 /// Additional fields of a failed execution.
 const EXECUTION: [&str; 3] = ["step_id", "command", "response_payload"];
@@ -75,7 +75,7 @@ fn action(problem: &Problem, next: Option<&SuggestedCall>, style: ToolStyle) -> 
         // The hint must not suggest retrying with a confirmation if the caller may not confirm on a
         // person's behalf.
         None if problem.hint.asks_for("yes") => {
-            "stop now; tell the user what would be lost, and to do it on the command line".into()
+            "stop now; tell the user what would be lost and ask them to use the command line".into()
         }
         None => problem.hint.worded(&Tools(style)),
     }

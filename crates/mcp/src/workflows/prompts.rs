@@ -33,7 +33,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "workflow.extend",
         title: "Change a workflow",
-        description: "Change a workflow and keep everything else in order",
+        description: "Change a workflow and leave everything else as it is",
         arguments: &[
             ("manifest", "The workflow as it is", true),
             ("changes", "What should change", true),

@@ -41,7 +41,7 @@ enum Named {
     Schema,
     Manifests,
     Manifest(String),
-    /// All catalogs, or one page of a single catalog.
+    /// The commands of all catalogs or of one; `cursor` selects the page.
     Commands {
         catalog: Option<String>,
         cursor: Option<String>,

@@ -55,7 +55,7 @@ pub(super) fn result(
     result
 }
 
-/// A long result with only its short fields.
+/// A long result with its long fields replaced by their sizes.
 fn gist(value: &Value) -> String {
     let fields = value.as_object().into_iter().flatten().map(|(name, value)| {
         let bytes = value.to_string().len();
@@ -138,7 +138,7 @@ impl Fitting<'_> {
         due.into_iter().flatten().filter_map(|due| due["prompt"].as_str())
     }
 
-    /// Removes other copies of a due prompt.
+    /// Replaces values that a due prompt already contains with links.
     fn drop_repeated(&mut self, at: &str, slots: &[ResourceLink]) {
         let prompts: Vec<String> = self
             .prompts(at)

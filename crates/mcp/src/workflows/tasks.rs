@@ -25,7 +25,7 @@ use crate::limits;
 pub(super) const RUN: &str = "milepost/run";
 /// The key of a task's progress in the metadata.
 const PROGRESS: &str = "milepost/progress";
-/// The key under which messages of 2025-11-25 name their task.
+/// The metadata key under which messages in revision 2025-11-25 name their task.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl TaskRun {
         &self.view.run_id
     }
 
-    /// The run as a task of 2025-11-25.
+    /// The run as a task of protocol version 2025-11-25.
     pub(super) fn legacy(&self) -> Value {
         legacy(&self.progress(), self.view.status, self.view.started_ms, self.updated_ms)
     }
@@ -162,7 +162,7 @@ pub(super) fn legacy_result(run: &TaskRun, style: ToolStyle) -> Result<Value, Pr
     Ok(Value::Object(object))
 }
 
-/// The metadata of an answer that creates a task.
+/// The metadata of a message about a task.
 pub(super) fn meta(run: &TaskRun) -> MetaObject {
     let (id, workflow) = (run.id(), &run.view.workflow);
     let mut meta = MetaObject::new();
@@ -171,7 +171,7 @@ pub(super) fn meta(run: &TaskRun) -> MetaObject {
     meta
 }
 
-/// The metadata that links a request to its task of 2025-11-25.
+/// The metadata that links a request to its task in revision 2025-11-25.
 pub(super) fn related(id: &str) -> RequestMetaObject {
     let mut meta = RequestMetaObject::new();
     meta.0.insert(RELATED.to_owned(), json!({"taskId": id}));
@@ -192,7 +192,7 @@ pub(super) async fn view(
     }
 }
 
-/// The tasks of one client; those of other clients are not found.
+/// The tasks that a client may see; those of other users are not found.
 pub(super) struct Tasks<'s> {
     pub(super) operations: &'s Operations,
     pub(super) principal: Option<String>,
@@ -232,9 +232,9 @@ impl Tasks<'_> {
         }
     }
 
-    /// Gets a run for a client of the extension. If the run is waiting for somebody, returns when
-    /// it continues, or after a second, because a client that finds nothing to answer may poll
-    /// again immediately.
+    /// Gets a run for a client that uses the tasks extension. If the run is waiting for somebody,
+    /// returns when it continues, or after a second, because a client that finds nothing to answer
+    /// may poll again immediately.
     pub(super) async fn watched(&self, id: &str) -> Result<TaskRun, Problem> {
         let mut run = self.find(id).await?;
         for _ in 0..limits::TASK_LOOKS {
@@ -305,7 +305,7 @@ fn status_of(status: RunStatus) -> TaskStatus {
     }
 }
 
-/// The status of a run as a task of 2025-11-25.
+/// The status of a run, as tasks of protocol version 2025-11-25 name it.
 pub(super) fn legacy_name(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "working",

@@ -1,4 +1,4 @@
-//! The tasks of 2025-11-25, which `rmcp` no longer supports.
+//! The tasks of revision 2025-11-25, which `rmcp` no longer supports.
 //!
 //! The framing passes these methods on with our own prefix ([`OLDER`]), so that `rmcp` hands them
 //! to [`WorkflowServer`] unchanged and accepts any answer.

@@ -24,7 +24,7 @@ pub struct FilledText {
 }
 
 /// A guide step's prompt before its variables are filled in: its text, its blocks as sections, and
-/// the fragments whose conditions hold. `None` for a manifest, whose prompt is the author's text.
+/// the fragments whose conditions hold. `None` for a manifest, whose prompt is a template.
 pub fn assemble(prompt: &Prompt, context: &dyn Variables) -> Option<String> {
     let PromptText::Guide { text, blocks, fragments } = &prompt.text else { return None };
     let mut parts: Vec<String> = text.iter().cloned().collect();
@@ -37,7 +37,8 @@ pub fn assemble(prompt: &Prompt, context: &dyn Variables) -> Option<String> {
     Some(parts.join("\n\n"))
 }
 
-/// Whether a step's prompt, before its variables are filled in, is the same in every context.
+/// Whether a guide step's prompt, before its variables are filled in, is the same in every context.
+/// Always false for a manifest.
 pub fn is_context_free(prompt: &Prompt) -> bool {
     let PromptText::Guide { fragments, .. } = &prompt.text else { return false };
     fragments.iter().all(|fragment| fragment.when.is_none())

@@ -22,13 +22,13 @@ pub struct OutputIssue {
     pub suggestion: String,
 }
 
-/// A rule that cannot be applied because its pattern hit a limit.
+/// A rule or schema that cannot be applied, for example because a pattern hit a limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} cannot be checked on this output: {cause}")]
+#[error("{what} cannot be checked against this output: {cause}")]
 pub struct Undecidable {
     /// The pattern or the schema.
     pub what: String,
-    /// Why the rule cannot be applied.
+    /// Why it cannot be applied.
     pub cause: String,
 }
 
@@ -210,12 +210,12 @@ impl CheckKind {
                 format!("Change the output so that it does not match {}.", shown(pattern))
             }
             CheckKind::Length { min, max } => {
-                let bounds = [("at least", min), ("at most", max)];
+                let bounds = [("fewer", min), ("more", max)];
                 let bounds = bounds
                     .iter()
-                    .filter_map(|(word, bound)| bound.map(|bound| format!("{word} {bound}")));
+                    .filter_map(|(word, bound)| bound.map(|bound| format!("{word} than {bound}")));
                 let bounds: Vec<String> = bounds.collect();
-                format!("Its length must not be {} characters.", bounds.join(" and "))
+                format!("Write {} characters.", bounds.join(" or "))
             }
             CheckKind::Schema(_) => {
                 "Change the output so that it does not match the schema.".to_owned()

@@ -102,8 +102,8 @@ pub fn next<'w, 'c>(
 }
 
 /// The next step in one loop of a manifest. The steps may be of any kind. Conditions that are
-/// expressions are treated as true: the caller knows the results of earlier steps and evaluates
-/// them.
+/// expressions are treated as true: the caller evaluates them, because it knows the results of
+/// earlier steps.
 pub fn within<'w, 'c>(
     workflow: &'w Workflow,
     looped: &'w Step,
@@ -321,7 +321,7 @@ impl<'w, 'c> Walker<'w, 'c> {
                 return Ok(None);
             }
         }
-        self.remarks.add(format!("loop `{}` reached its limit of {limit} passes", self.key));
+        self.remarks.add(format!("loop `{}` reached its pass limit ({limit})", self.key));
         Ok(None)
     }
 
@@ -447,7 +447,7 @@ impl Remarks {
 
     fn told(mut self) -> Vec<String> {
         if self.more > 0 {
-            self.told.push(format!("{} more warnings are not shown", self.more));
+            self.told.push(format!("further warnings not shown: {}", self.more));
         }
         self.told
     }

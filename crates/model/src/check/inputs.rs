@@ -20,7 +20,7 @@ impl Checker<'_> {
         for (name, input) in &self.workflow.inputs.0 {
             self.rules(input);
             self.choices(input);
-            // A default is only checked against rules and choices that are valid themselves.
+            // A default is only checked against rules and choices that are themselves valid.
             if let Some(default) = &input.default
                 && !self.report.has_error_in(input.at)
             {
@@ -265,7 +265,7 @@ impl Checker<'_> {
     }
 
     fn unknown_source(&mut self, what: &str, found: &Spot<String>, names: &[&str]) {
-        let message = format!("there is no {what} `{}` to take it from", found.value);
+        let message = format!("there is no {what} `{}` to take the value from", found.value);
         let fault = Finding::error(found.at, Rule::UnknownName, message);
         let meant = suggest::nearest(&found.value, names);
         let fault = fault.did_you_mean(found.at, meant, &format!("name another {what}"));

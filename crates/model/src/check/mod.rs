@@ -225,7 +225,7 @@ impl<'c> Checker<'c> {
             _ => None,
         };
         if let Some((at, wanted)) = lacking {
-            let message = format!("it requires Milepost {wanted}, but this is {this}");
+            let message = format!("the workflow requires Milepost {wanted}, but this is {this}");
             Finding::error(at, Rule::Version, message)
                 .expected(format!("version {wanted}"))
                 .suggest("upgrade Milepost, or require an older version")

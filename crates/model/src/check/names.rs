@@ -207,7 +207,7 @@ impl<'c> Checker<'c> {
 
     fn exposed(&mut self, what: &str, reference: &Reference, site: Site<'_, '_>, then: &str) {
         let place = site.located.place(reference.span);
-        let message = format!("{what}, and {} is shown", site.place.name());
+        let message = format!("{what}, but {} would reveal it", site.place.name());
         self.report.add(Finding::error(place, Rule::SecretExposed, message).suggest(then));
     }
 
@@ -516,7 +516,7 @@ impl<'c> Checker<'c> {
             let message = format!("the output of `{name}` has no `{field}`");
             Finding::error(place, Rule::UnknownPath, message)
         } else {
-            let message = format!("the output of `{name}` does not declare `{field}`");
+            let message = format!("the output schema of `{name}` does not declare `{field}`");
             Finding::warning(place, Rule::UnmentionedPath, message)
         };
         let finding = match names.is_empty() {

@@ -211,7 +211,7 @@ impl<const MIN: usize, const MAX: usize> Decode for BoundedText<MIN, MAX> {
         }
         let message = match length {
             0 => "an empty string".to_owned(),
-            _ => format!("a string of {length} characters"),
+            _ => format!("a string of length {length}"),
         };
         Finding::error(node.at, Rule::Range, message)
             .expected(format!("{MIN} to {MAX} characters"))
@@ -388,7 +388,7 @@ impl<'n, 'r> Fields<'n, 'r> {
         T::decode(node, self.report)
     }
 
-    /// Decodes a required key; if it is missing, the other keys are still checked.
+    /// Decodes a required key. If it is missing, the rest of the map is kept for the checks.
     pub(crate) fn must<T: Decode>(&mut self, key: &'static str) -> Option<T> {
         self.req(key)
     }
@@ -488,7 +488,7 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     fn required(&mut self, key: &'static str) {
-        // The key was misplaced in an enclosing map, and that finding suggests moving it here.
+        // If the key was misplaced in an enclosing map, the finding there suggests moving it here.
         if self.report.has_strayed(key) {
             return;
         }
@@ -522,7 +522,7 @@ pub(crate) fn object_schema(fields: &[(&str, bool, &str, Value)]) -> Value {
 /// Declares a struct together with its decoder and its JSON Schema.
 ///
 /// `req` keys are required, `opt` keys are optional. `must` keys are required too, but if one is
-/// missing, the rest is still decoded and its findings are reported. Each row consists of key,
+/// missing or invalid, the rest of the struct is kept for the checks. Each row consists of key,
 /// field, kind, type and description. `kept` keys are accepted for other tools, with a warning that
 /// they have no effect here.
 macro_rules! shape {

@@ -28,7 +28,7 @@ macro_rules! named_enum {
 }
 pub(crate) use named_enum;
 
-/// Declares a public `named_enum!` that is also serialized and displayed by its names.
+/// Declares a public `named_enum!` whose variants are also serialized and displayed by name.
 #[macro_export]
 macro_rules! serialized_enum {
     (

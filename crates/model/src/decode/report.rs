@@ -77,7 +77,7 @@ impl Report {
         Report { text: text.to_owned(), ..Report::default() }
     }
 
-    /// A scalar as its author wrote it; `None` for an alias, whose text is elsewhere.
+    /// A value as its author wrote it; `None` for an alias, whose text is elsewhere.
     pub(crate) fn written(&self, node: &SyntaxNode) -> Option<String> {
         let written = self.text.get(node.at.start as usize..node.at.end as usize)?;
         (!written.is_empty() && !written.starts_with('*')).then(|| written.to_owned())

@@ -94,7 +94,7 @@ impl Sketch {
     }
 
     /// Whether the edit distance is certain to exceed a limit. Each edit changes the length by at
-    /// most one and adds or removes at most one letter.
+    /// most one, adds at most one letter and removes at most one.
     fn distance_is_over(&self, allowed: usize, other: &Sketch) -> bool {
         let removed = (self.letters & !other.letters).count_ones();
         let added = (other.letters & !self.letters).count_ones();
@@ -154,7 +154,7 @@ pub fn plain_text(value: &serde_json::Value) -> String {
 pub(crate) fn slug(text: &str, dots: bool) -> Option<String> {
     let mut slug = String::new();
     let mut before = ' ';
-    // Twice the length is enough, since a run of punctuation becomes one `-`.
+    // Reads more characters than an id can have, since a run of punctuation becomes one `-`.
     for c in text.chars().take(2 * limits::ID_CHARS) {
         let boundary = c.is_ascii_uppercase() && before.is_ascii_lowercase();
         before = c;
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(nearest("dependsOn", keys), Some("depends_on"));
         assert_eq!(nearest("tiemout", keys), Some("timeout"));
         assert_eq!(nearest("xyz", keys), None);
-        assert_eq!(nearest("ab", ["ac", "ad"]), None, "two are as near");
+        assert_eq!(nearest("ab", ["ac", "ad"]), None, "two are equally near");
         assert_eq!(nearest("x", ["y"]), None, "one letter says nothing");
     }
 
@@ -212,7 +212,7 @@ mod tests {
         let words = ["integer", "string", "output_schema", "output_contract"];
         assert_eq!(nearest_word("int", words), Some("integer"));
         assert_eq!(nearest("int", words), None);
-        assert_eq!(nearest_word("output", words), None, "two begin so");
+        assert_eq!(nearest_word("output", words), None, "two start with it");
         assert_eq!(nearest_word("st", words), None, "two letters say little");
     }
 

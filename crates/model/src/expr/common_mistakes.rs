@@ -34,7 +34,7 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("url_encode", &["encodeURIComponent", "urlencode"]),
 ];
 
-/// Operators and constants of other languages, longest first, and their equivalents here.
+/// Operators of other languages and their equivalents here; `?.[` must precede `?.`.
 const OTHER_TOKENS: &[(&str, &str)] = &[
     ("===", "=="),
     ("!==", "!="),

@@ -73,7 +73,7 @@ pub enum EvalErrorKind {
     #[error("`%` needs two integers: convert them with `int(…)`")]
     FractionalRemainder,
     /// `value()` of an empty optional.
-    #[error("the optional has no value: `orValue(…)` gives it one")]
+    #[error("the optional has no value: use `orValue(…)` to provide one")]
     NoValue,
     /// A map literal with the same key twice.
     #[error("this map has the same key twice")]
@@ -91,7 +91,7 @@ pub enum EvalErrorKind {
     #[error("{found} cannot be converted to JSON{}", json_help(*found))]
     NotJson { found: ValueType },
     /// An empty optional in the middle of a template.
-    #[error("there is no value to insert: `orValue('')` gives one")]
+    #[error("there is no value to insert: use `orValue('')` to provide one")]
     NoText,
     /// `now()` in a context without a time.
     #[error("`now()` is not available here")]
@@ -103,7 +103,7 @@ pub enum EvalErrorKind {
     #[error("`secret()` must be used alone or joined with `+`")]
     SecretPlace,
     /// The evaluation ran out of fuel.
-    #[error("expression is too expensive")]
+    #[error("the expression is too expensive")]
     TooExpensive,
     /// The result is too large.
     #[error("the result is larger than {} bytes", super::limits::RESULT_BYTES_MAX)]
@@ -132,7 +132,7 @@ impl EvalErrorKind {
 }
 
 fn elements(index: i64, length: usize) -> String {
-    let from_end = if index < 0 { ", and indexes count from 0" } else { "" };
+    let from_end = if index < 0 { ", and indexes start at 0" } else { "" };
     match length {
         0 => "none".to_owned(),
         _ => format!("{}{from_end}", crate::suggest::count(length, "element")),
@@ -157,7 +157,7 @@ fn operands_help(op: &str, left: ValueType, right: ValueType) -> &'static str {
     if op == "in" && right == ValueType::String {
         ": write `text.contains(part)`"
     } else if either(ValueType::Optional) {
-        ": take its value with `orValue(…)`"
+        ": get the value of the optional with `orValue(…)`"
     } else if op == "+" && either(ValueType::String) {
         ": convert the other operand with `string(…)`"
     } else if op != "in" && either(ValueType::String) && (number(left) || number(right)) {
@@ -169,7 +169,7 @@ fn operands_help(op: &str, left: ValueType, right: ValueType) -> &'static str {
 
 fn argument_help(found: ValueType) -> &'static str {
     match found {
-        ValueType::Optional => ": take its value with `orValue(…)`",
+        ValueType::Optional => ": get its value with `orValue(…)`",
         ValueType::Null => ": `coalesce(x, other)` replaces null",
         _ => "",
     }

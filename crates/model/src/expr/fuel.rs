@@ -4,8 +4,8 @@ use super::limits::{BYTES_PER_FUEL, FUEL_DEFAULT};
 
 /// A budget of evaluation work that any number of evaluations can share.
 ///
-/// Each node evaluated, each element visited and each 64 bytes of text read or written costs one
-/// unit. The count does not depend on time or machine, so running out is deterministic.
+/// Every node evaluated, every element visited and every 64 bytes of text read or written costs one
+/// unit. The count does not depend on the clock or the machine, so running out is deterministic.
 #[derive(Clone, Debug)]
 pub struct Fuel {
     left: u64,

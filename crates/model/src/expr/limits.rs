@@ -23,7 +23,7 @@ pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 /// It bounds the recursion of every traversal of a value.
 pub const RESULT_DEPTH_MAX: usize = 127;
 
-/// The number of bytes of text that one unit of fuel reads or writes.
+/// The number of bytes of text that can be read or written for one unit of fuel.
 pub(super) const BYTES_PER_FUEL: usize = 64;
 
 /// The fuel for compiling a pattern that is only known at run time, in addition to its length.

@@ -59,8 +59,7 @@ pub(super) fn string(text: &str, span: Span) -> Result<Literal, SyntaxError> {
         unescape(body, start, Target::Bytes).map(|out| Literal::Bytes(out.into()))
     } else {
         let out = unescape(body, start, Target::Text)?;
-        let text =
-            String::from_utf8(out).expect("escapes of a string are written as whole characters");
+        let text = String::from_utf8(out).expect("escapes in a string yield whole characters");
         Ok(Literal::Str(text.into()))
     }
 }

@@ -52,7 +52,7 @@ impl fmt::Display for Names {
     }
 }
 
-/// Text as quoted in errors: on one line and shortened.
+/// Text as quoted in errors: truncated if it is too long.
 pub(super) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
     if text.len() <= QUOTED_BYTES_MAX {
         return text.into();

@@ -1,4 +1,4 @@
-//! Arithmetic and ordering of numbers: exact, or an error.
+//! Arithmetic and ordering of numbers. Overflow is an error, and comparisons never round.
 
 use std::cmp::Ordering;
 

@@ -308,7 +308,7 @@ impl<'s> Parser<'s> {
             return Ok(AccessStep { span: dot.to(name_token.span), kind });
         }
         if optional {
-            return SyntaxError::new(dot.to(name_token.span), "`.?` reads a field")
+            return SyntaxError::new(dot.to(name_token.span), "`.?` cannot call a method")
                 .help(format!("write `.{name}(…)` to call a method"))
                 .fail();
         }
@@ -385,8 +385,8 @@ impl<'s> Parser<'s> {
         Ok(ExprNode { span, kind: NodeKind::Root(name.into()) })
     }
 
-    /// The error for `not x`. The fix is certain only if no operator follows that would bind less
-    /// tightly than `!`.
+    /// The error for `not x`. The fix is certain only if no comparison or arithmetic operator
+    /// follows, because `!` binds tighter than those, unlike `not`.
     fn word_not(&mut self, span: Span) -> SyntaxError {
         let operand = self.nested(Self::unary);
         let mended = operand.is_ok()

@@ -1,6 +1,6 @@
-//! The values of an evaluation.
+//! The values that the evaluator works with.
 //!
-//! Data from the scope and literals in the source are borrowed, never copied; values that an
+//! Data from the scope and string literals in the source are borrowed, never copied; values that an
 //! expression creates are reference-counted. Cloning any value is cheap.
 
 use std::cmp::Ordering;

@@ -220,7 +220,7 @@ named_enum! {
         DefinedLater = "defined-later",
         /// A write before any read.
         WriteBeforeCheck = "write-before-check",
-        /// An unguarded write.
+        /// A write with neither a condition nor an approval before it.
         UnguardedWrite = "unguarded-write",
         /// A `create` that does not first check whether the resource exists.
         CreateWithoutCheck = "create-without-check",

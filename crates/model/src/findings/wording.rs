@@ -116,7 +116,7 @@ impl Serialize for Worded {
     }
 }
 
-/// Reads the text that an interface wrote as a plain sentence.
+/// Text that an interface wrote is read back as a plain sentence.
 impl<'de> Deserialize<'de> for Worded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Worded, D::Error> {
         String::deserialize(deserializer).map(Worded::from)

@@ -1,7 +1,7 @@
 //! The whole drawing in absolute coordinates: levels are laid out from the inside out, then placed.
 //!
-//! This module handles sizes and nesting, but not colours or text. The `finally` section is drawn
-//! below everything else, under a labelled bar; links into it are not drawn individually.
+//! This module handles sizes and nesting, but not colors or text. The `finally` section is drawn
+//! below everything else, under a labeled bar; links into it are not drawn individually.
 
 use super::layout::{self, BoxSize, Placement, Wire, WireRun};
 use super::levels::{Level, Levels};

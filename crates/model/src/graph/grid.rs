@@ -24,13 +24,13 @@ pub(super) struct Cell {
     pub(super) order: usize,
     /// Zero for a dummy.
     pub(super) width: f64,
-    /// The horizontal centre.
+    /// The horizontal center.
     pub(super) x: f64,
     pub(super) above: Vec<usize>,
     pub(super) below: Vec<usize>,
 }
 
-/// Which neighbours are taken into account.
+/// Which neighbors are taken into account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Neighbours {
     Above,
@@ -164,8 +164,8 @@ impl Grid {
         }
     }
 
-    /// Sorts each row by the mean position of its neighbours, sweeping down and then up, and keeps
-    /// the best order found.
+    /// Sorts the cells of each row by the mean position of their neighbors, sweeping down and then
+    /// up, and keeps the best order found.
     pub(super) fn reduce_crossings(&mut self) {
         let mut best = (self.crossings(), self.rows.clone());
         for _ in 0..limits::GRAPH_CROSSING_ROUNDS {

@@ -16,9 +16,9 @@ use crate::limits;
 
 /// Space between rows, where links bend.
 const ROW_GAP: f64 = 44.0;
-/// Space above a row that a labelled link enters.
+/// Space above a row that a labeled link enters.
 const LABEL_ROW_GAP: f64 = 68.0;
-/// The distance from the centre of a box to the end of a link against the flow, as a fraction of
+/// The distance from the center of a box to the end of a link against the flow, as a fraction of
 /// the box's width.
 const BACK_LINK_OFFSET: f64 = 0.25;
 

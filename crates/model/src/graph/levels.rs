@@ -179,7 +179,7 @@ impl Level {
             followers[link.from].push(link.to);
         }
         let sequence = topological(&followers, rank);
-        assert_eq!(sequence.len(), self.members.len(), "forward links form no cycle");
+        assert_eq!(sequence.len(), self.members.len(), "forward links must not form a cycle");
         sequence
     }
 

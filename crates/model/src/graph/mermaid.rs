@@ -141,7 +141,6 @@ fn label(text: &str) -> String {
             _ => safe.push(c),
         }
     }
-    // Mermaid rewrites anything in a line that looks like a style statement, and this breaks
-    // entities.
+    // Mermaid rewrites anything in a line that looks like a style statement, which breaks entities.
     safe.replace("style", "#115;tyle").replace("classDef", "#99;lassDef")
 }

@@ -31,7 +31,7 @@ pub struct Graph {
     pub title: String,
     /// Every step, in document order.
     pub nodes: Vec<GraphNode>,
-    /// The dependencies between steps.
+    /// The links between steps.
     pub edges: Vec<Edge>,
 }
 
@@ -40,13 +40,13 @@ pub struct Graph {
 pub struct GraphNode {
     /// The step's id in its document.
     pub id: String,
-    /// The step's human-readable name; empty if it only has an id.
+    /// The step's human-readable name; if it is empty, the id is shown.
     pub title: String,
     /// What the step does.
     pub kind: ActionKind,
-    /// The target of the step, such as `shop orders:get`.
+    /// A line about the step, such as its target `shop orders:get`.
     pub detail: Option<String>,
-    /// The expression that decides whether the step runs.
+    /// The condition under which the step runs.
     pub condition: Option<String>,
     /// The index of the loop whose body this step belongs to.
     pub parent: Option<usize>,
@@ -55,12 +55,12 @@ pub struct GraphNode {
     pub finally: bool,
 }
 
-/// A link between two steps: `to` waits for `from`.
+/// A link between two steps: `to` waits for `from`, or a rejection leads from `from` back to `to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
-    /// Index of the step that comes first.
+    /// Index of the step where the link starts.
     pub from: usize,
-    /// Index of the step that waits.
+    /// Index of the step where the link ends.
     pub to: usize,
     /// The text on the link.
     pub label: Option<String>,

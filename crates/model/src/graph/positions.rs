@@ -6,15 +6,15 @@ use crate::limits;
 
 /// Minimum space between two boxes of a row.
 pub(super) const BOX_GAP: f64 = 28.0;
-/// Minimum space between a passing link and its neighbours.
+/// Minimum space between a passing link and its neighbors.
 const LANE_GAP: f64 = 16.0;
 
 impl Grid {
-    /// Pulls every cell towards its neighbours, row by row, as far as the minimum spacing allows.
+    /// Pulls every cell toward its neighbors, row by row, as far as the minimum spacing allows.
     pub(super) fn position(&mut self) {
         for row in 0..self.rows.len() {
             let offsets = self.offsets(row);
-            // Only boxes determine the centre, so that full rows line up exactly.
+            // Only boxes determine the center, so that full rows line up exactly.
             let boxes = self.rows[row].iter().zip(&offsets);
             let boxes = boxes.filter(|(cell, _)| !self.cells[**cell].is_dummy());
             let edges = boxes.map(|(&cell, offset)| (offset, self.cells[cell].width / 2.0));
@@ -88,7 +88,7 @@ impl Grid {
         }
     }
 
-    /// Aligns runs of cells in which each one only continues the one above, if their neighbours
+    /// Aligns runs of cells in which each one only continues the one above, if their neighbors
     /// leave enough space. Least squares leaves them a few pixels apart, which looks like a
     /// mistake.
     pub(super) fn straighten(&mut self) {
@@ -133,7 +133,7 @@ impl Grid {
         }
     }
 
-    /// The smallest and largest position that the neighbours in the row leave for a cell.
+    /// The smallest and largest position that the neighbors in the row leave for a cell.
     fn room(&self, cell: usize) -> (f64, f64) {
         let Cell { row, order, .. } = self.cells[cell];
         let neighbour = |order: usize| self.rows[row].get(order).map(|&p| &self.cells[p]);
@@ -145,7 +145,7 @@ impl Grid {
     }
 }
 
-/// How strongly a neighbour pulls a cell: straight trunks matter more than centred boxes, and a bus
+/// How strongly a neighbor pulls a cell: straight trunks matter more than centered boxes, and a bus
 /// reaches its boxes regardless of their position.
 fn pull(cell: &Cell, near: &Cell) -> f64 {
     match (cell.is_dummy(), near.is_dummy()) {
@@ -156,7 +156,7 @@ fn pull(cell: &Cell, near: &Cell) -> f64 {
     }
 }
 
-/// The minimum distance between the centres of two neighbours in a row.
+/// The minimum distance between the centers of two neighbors in a row.
 fn spacing(left: &Cell, right: &Cell) -> f64 {
     let both_boxes = left.width > 0.0 && right.width > 0.0;
     f64::midpoint(left.width, right.width) + if both_boxes { BOX_GAP } else { LANE_GAP }

@@ -1,8 +1,8 @@
 //! Paints a drawing as SVG.
 //!
 //! The document is self-contained: no scripts, no external references, and no ids, so two drawings
-//! can share a page. Step kinds differ in icon and label as well as in colour. Each node carries
-//! its step id in `data-id`, for a host that wants to colour or link steps.
+//! can share a page. Step kinds differ in icon and label as well as in color. Each node carries
+//! its step id in `data-id`, for a host that wants to color or link steps.
 
 use std::fmt::{self, Write as _};
 
@@ -80,7 +80,7 @@ fn head_sizes(graph: &Graph) -> Vec<BoxSize> {
         texts.into_iter().fold(0.0, f64::max) + PADDING
     });
     let widest = wanted.fold(CARD_WIDTH.0, f64::max).min(CARD_WIDTH.1);
-    // An even width keeps the centre of every card on a whole pixel.
+    // An even width keeps the center of every card on a whole pixel.
     let width = (widest / 2.0).ceil() * 2.0;
     let height = |node: &GraphNode| CARD_HEIGHT + condition(node).map_or(0.0, |_| PILL_ROW);
     graph.nodes.iter().map(|node| BoxSize { width, height: height(node) }).collect()

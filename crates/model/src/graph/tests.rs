@@ -479,7 +479,10 @@ fn assert_well_formed(svg: &str) {
         assert_eq!(quoted.len() % 2, 1, "{tag}");
         for pair in quoted.chunks_exact(2) {
             let is_name = |c: char| c.is_ascii_alphabetic() || c == '-';
-            let attribute = pair[0].trim_start().strip_suffix('=').expect("a name and a value");
+            let attribute = pair[0]
+                .trim_start()
+                .strip_suffix('=')
+                .expect("the attribute has a name and a value");
             assert!(!attribute.is_empty() && attribute.chars().all(is_name), "{tag}");
             assert_plain(pair[1]);
         }

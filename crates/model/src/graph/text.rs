@@ -2,7 +2,7 @@
 //!
 //! Every step has a line; lanes to its left lead to the later steps that wait for it. Lanes with
 //! the same waiting steps are merged, so a fan-in stays narrow. A level that needs more lanes than
-//! fit falls back to a list that names each step's dependencies. Meaning never depends on colour.
+//! fit falls back to a list that names each step's dependencies. Meaning never depends on color.
 
 use unicode_width::UnicodeWidthChar as _;
 

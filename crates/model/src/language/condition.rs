@@ -24,7 +24,7 @@ pub struct Condition {
 /// One test of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// The variable exists and is not null, false, 0 or empty.
+    /// The variable exists and is not null, false, 0 or the empty string.
     Truthy(Variable),
     /// The comparison holds for the variable.
     Compare(Variable, Comparison),
@@ -421,7 +421,7 @@ impl Decode for Condition {
             "Condition",
             json!({
                 "type": "object",
-                "description": "Holds when every operator in it holds; `{}` always holds.",
+                "description": "Holds when all of its parts hold; `{}` always holds.",
                 "properties": {
                     "var": {
                         "type": "string",
@@ -484,7 +484,7 @@ fn missing_variable(entries: &[(SyntaxKey, SyntaxNode)], report: &mut Report) {
     let known = entries.iter().all(|(key, _)| OPERATORS.contains(&name(key).as_str()));
     let compares = |key: &SyntaxKey| !matches!(key.name.as_str(), "and" | "or" | "not");
     for (key, _) in entries.iter().filter(|(key, _)| known && compares(key)) {
-        let message = format!("`{}` compares nothing: `var` is missing", name(key));
+        let message = format!("`{}` has nothing to compare: `var` is missing", name(key));
         Finding::error(key.at, Rule::Condition, message)
             .expected("`var`")
             .suggest("add `var` with the name of the variable")

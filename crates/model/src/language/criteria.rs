@@ -1,8 +1,8 @@
 //! The criteria that the output of an agent step is checked against.
 //!
-//! This module decodes and validates the criteria; it does not check outputs. All errors inside
-//! criteria are reported under one rule, so that a guide with one invalid pattern can still be
-//! listed and walked.
+//! This module decodes and validates the criteria; it does not check outputs. Errors inside
+//! criteria do not make a guide unusable, so a guide with an invalid pattern can still be listed
+//! and walked.
 
 use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::{SyntaxKey, SyntaxKind, SyntaxNode};
@@ -73,7 +73,7 @@ impl RulePattern {
         let limit = limits::UNANCHORED_BYTES;
         if text.len() > limit && !self.is_plain() && !self.is_anchored() {
             let told = "it uses look-around or back-references and is not anchored";
-            return Err(format!("{told}: for more than {limit} bytes, start it with `^`"));
+            return Err(format!("{told}: to match more than {limit} bytes, start it with `^`"));
         }
         regex.is_match(text).map_err(|_| {
             format!("it takes more than {} steps on this output", limits::PATTERN_STEPS)
@@ -323,7 +323,7 @@ fn regex(node: &SyntaxNode, report: &mut Report) -> Option<CheckKind> {
             let text = text(found, "a string of flags", report)?;
             if let Some(bad) = text.chars().find(|flag| !"imsxugy".contains(*flag)) {
                 Finding::error(found.at, Rule::Criteria, format!("unknown flag `{bad}`"))
-                    .expected("flags of `i`, `m`, `s`, `x`, `u`")
+                    .expected("any of the flags `i`, `m`, `s`, `x` and `u`")
                     .suggest("remove it")
                     .add_to(report);
                 return None;

@@ -33,7 +33,7 @@ impl Decode for GuideId {
             return Some(GuideId(id));
         }
         let fault = Finding::error(node.at, Rule::Id, format!("`{text}` is not a valid guide id"))
-            .expected("3 to 64 characters that end in a letter or digit")
+            .expected("3 to 64 characters, ending in a letter or digit")
             .actual(format!("`{text}`"));
         let trimmed = text.trim_end_matches(['-', '_']);
         report.add(if trimmed.len() >= 3 {
@@ -66,7 +66,7 @@ impl Decode for KeptField {
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self> {
         let message = "this field is kept and shown, but has no effect here";
         let fault = Finding::warning(node.at, Rule::NotActedOn, message);
-        report.add(fault.suggest("keep it for the tools that know it, or remove it"));
+        report.add(fault.suggest("keep it for the tools that use it, or remove it"));
         Some(KeptField)
     }
 }
@@ -172,7 +172,7 @@ shape! {
     "runCondition" run_condition: opt Condition = "The step is skipped when this is false.",
     "validationCriteria" criteria: opt Criteria = "The criteria that the output must meet.",
     "modelHint" model_hint: opt String = "Which model suits the step.",
-    "hasValidation" has_validation: opt bool = "A note that the step has validation criteria.",
+    "hasValidation" has_validation: opt bool = "Whether the step has validation criteria.",
     "loop" spec: opt LoopDoc = "How a loop repeats.",
     "body" body: opt LoopBody = "A step id or the steps to repeat.",
 }

@@ -13,7 +13,7 @@ use crate::suggest;
 
 /// Why a string is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a valid {what}: {rule}")]
+#[error("`{text}` is not a valid {what}: use {rule}")]
 pub struct InvalidId {
     /// The invalid string, truncated.
     pub text: String,
@@ -101,7 +101,7 @@ identifier!(
     /// The id of a run: 128 bits, which rules out guessing and accidental collisions.
     RunId,
     "run id",
-    "`run_` and 26 digits or lowercase letters, without `i`, `l`, `o` and `u`",
+    "`run_` followed by 26 digits or lowercase letters other than `i`, `l`, `o` and `u`",
     "^run_[0-7][0-9a-hjkmnp-tv-z]{25}$",
     |text| text.strip_prefix("run_").is_some_and(|digits| {
         digits.len() == RUN_DIGITS

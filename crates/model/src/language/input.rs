@@ -156,14 +156,14 @@ impl Input {
 shape! {
     /// Which fields of a choice are used.
     Select = "a selection of fields";
-    "value_field" value_field: opt String = "The field that is the value.",
+    "value_field" value_field: opt String = "The field to use as the value.",
     "display_field" display_field: opt String = "The field that people see.",
     "id_field" id_field: opt String = "The field that identifies a choice.",
 }
 
 shape! {
     /// How several values become one string.
-    Join = "how to join values";
+    Join = "join options";
     "separator" separator: opt String = "The separator between two values; a comma by default.",
     "wrap_each" wrap_each: opt String = "The quote to put before and after each value.",
 }
@@ -206,15 +206,15 @@ impl Rules {
         #[expect(clippy::cast_precision_loss, reason = "strings and lists are short")]
         let (low, high, size, unit) = match value {
             Value::Number(number) => {
-                (self.minimum, self.maximum, number.as_f64().unwrap_or(0.0), "")
+                (self.minimum, self.maximum, number.as_f64().unwrap_or(0.0), "a value")
             }
             Value::String(text) => {
                 let (low, high) = (bound(self.min_length), bound(self.max_length));
-                (low, high, text.chars().count() as f64, " characters")
+                (low, high, text.chars().count() as f64, "a length")
             }
             Value::Array(items) => {
                 let (low, high) = (bound(self.min_items), bound(self.max_items));
-                (low, high, items.len() as f64, " items")
+                (low, high, items.len() as f64, "a length")
             }
             _ => return None,
         };
@@ -223,11 +223,11 @@ impl Rules {
         let outside = low.is_some_and(|low| size < low) || high.is_some_and(|high| size > high);
         (outside && possible).then(|| {
             let range = match (low, high) {
-                (Some(low), Some(high)) => format!("between {low} and {high}"),
-                (Some(low), None) => format!("at least {low}"),
-                (_, high) => format!("at most {}", high.unwrap_or_default()),
+                (Some(low), Some(high)) => format!("from {low} to {high}"),
+                (Some(low), None) => format!("of at least {low}"),
+                (_, high) => format!("of at most {}", high.unwrap_or_default()),
             };
-            (Rule::Range, format!("{range}{unit}"))
+            (Rule::Range, format!("{unit} {range}"))
         })
     }
 }

@@ -70,8 +70,8 @@ fn compile(schema: &Value) -> Result<jsonschema::Validator, jsonschema::Validati
     build(&options.with_pattern_options(patterns), schema)
 }
 
-/// Compiles a JSON Schema. Every schema is compiled here: each crate that called the generic
-/// function of the library would contain a copy of all its keywords.
+/// Compiles a JSON Schema. Every schema is compiled here, because each crate that called the
+/// library's generic function would contain its own copy of the code for all keywords.
 pub fn build(
     options: &jsonschema::ValidationOptions<'_>,
     schema: &Value,

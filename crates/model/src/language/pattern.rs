@@ -148,7 +148,7 @@ fn other_cases(class: &ClassUnicode) -> usize {
     usize::min(3 * inside, CASED.len() - inside)
 }
 
-/// An upper bound on the compiled size of a pattern in bytes, case-insensitive if `caseless`.
+/// An upper bound on the compiled size in bytes of a pattern, which ignores case if `caseless`.
 pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
     let state = PATTERN_STATE_BYTES;
     match tree.kind() {

@@ -32,7 +32,7 @@ shape! {
     "on" on: opt Vec<RetryOn> = "Which failures are worth another attempt.",
 }
 
-/// Statuses that are retried by default, like failed connections.
+/// Statuses that are retried by default, as are failed connections.
 pub const STATUSES: [u16; 4] = [429, 502, 503, 504];
 
 /// A failure that is worth another attempt.

@@ -45,7 +45,7 @@ pub struct Step {
     pub timeout: Option<Period>,
     /// When the step is retried.
     pub retry: Option<Retry>,
-    /// The list that the step runs over.
+    /// The list that the step iterates over.
     pub for_each: Option<ForEach>,
     pub output_contract: Option<OutputContract>,
     pub action: Action,
@@ -186,7 +186,7 @@ pub struct Loop {
     pub body: Vec<Step>,
 }
 
-/// The list a step runs over.
+/// The list that a step iterates over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForEach {
     pub items: Dynamic,
@@ -288,7 +288,7 @@ words! {
 
 shape! {
     /// How a call is polled.
-    Repeat = "how to repeat", slips &[
+    Repeat = "polling options", slips &[
         ("every", &["interval"]),
         ("max_attempts", &["attempts"]),
     ];
@@ -310,7 +310,7 @@ shape! {
     "with" with: opt Entries<Dynamic> = "The arguments of the command.",
     "body" body: opt Dynamic = "The body of the request.",
     "check" check: req Bare = "An expression that must be true, such as `output.status == 'paid'`.",
-    "message" message: opt String = "The message if it is not.",
+    "message" message: opt String = "The message if `check` is false.",
 }
 
 shape! {
@@ -377,7 +377,7 @@ shape! {
 
 shape! {
     /// Where the run continues after a rejection.
-    OnReject = "where to go back to";
+    OnReject = "a step to go back to";
     "to" to: req Spot<StepId> = "The id of the step.",
     "max" max: opt Int<1, 100> = "How many times the run may go back.",
 }
@@ -464,7 +464,7 @@ shape! {
     "for_each" for_each: opt Dynamic = "A list; the step runs once for each item.",
     "as" name: opt Spot<String> = "The name of the item in expressions; `item` by default.",
     "concurrency" concurrency: opt Int<1, { limits::CONCURRENCY }> =
-        "How many items run at the same time.",
+        "How many items are processed at the same time.",
     "output_contract" output_contract: opt OutputContract = "What its output must look like.",
     "run" run: opt Spot<Target> = "Calls `<catalog> <command>` or `workflow <id>`.",
     "with" with: opt Entries<Dynamic> =
@@ -484,7 +484,7 @@ shape! {
     "require_confirmation" require_confirmation: opt Confirmation =
         "Whether a person has to confirm the output.",
     "max_attempts" max_attempts: opt Int<1, 100> = "How many submissions the agent may make.",
-    "approve" approve: opt Approve = "The question that a person decides.",
+    "approve" approve: opt Approve = "The question for a person to decide.",
     "wait" wait: opt Wait = "How long to wait, or until when.",
     "set" set: opt Entries<Dynamic> = "Values to compute.",
     "fail" fail: opt Templated = "Ends the run with this message.",

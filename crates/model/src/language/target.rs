@@ -92,7 +92,7 @@ impl Decode for Target {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
             ["mcp" | "exec", _] => {
-                let message = format!("`{} …` is reserved and cannot run yet", words[0]);
+                let message = format!("`{} …` is reserved and cannot be run yet", words[0]);
                 let fault = Finding::error(node.at, Rule::Command, message);
                 report.add(fault.suggest("call an operation of an imported API instead"));
                 None

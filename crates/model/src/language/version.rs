@@ -66,7 +66,7 @@ impl Decode for Requirement {
         if requirement.is_none() {
             Finding::error(node.at, Rule::Format, format!("`{text}` is not a valid requirement"))
                 .expected(Self::WANT)
-                .suggest("write for example `>=0.1`")
+                .suggest("write a requirement such as `>=0.1`")
                 .add_to(report);
         }
         requirement

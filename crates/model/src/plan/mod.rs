@@ -59,7 +59,8 @@ impl<'w> Plan<'w> {
         self.steps.iter().map(|step| step.wave).max().unwrap_or(0)
     }
 
-    /// The graph of this plan; links that are implied by other links are omitted.
+    /// The graph of this plan: a link for each dependency, and one for each step that a rejection
+    /// leads back to.
     pub fn graph(&self) -> Graph {
         let workflow = self.workflow;
         let mut nodes = Vec::new();
@@ -133,7 +134,7 @@ fn detail(step: &Step) -> Option<String> {
         Action::Run(run) => Some(run.target.value.to_string()),
         Action::Loop(looped) => {
             let spec = &looped.spec;
-            Some(format!("{}, at most {}", spec.kind.value.name(), spec.max_iterations.0))
+            Some(format!("{}, at most {} passes", spec.kind.value.name(), spec.max_iterations.0))
         }
         Action::Set(values) => Some(values.names().collect::<Vec<_>>().join(", ")),
         _ => None,

@@ -49,7 +49,7 @@ impl<'w> Order<'w> {
         Order { steps, finally: workflow.steps.len(), waits }
     }
 
-    /// The steps that a step waits for, by index into `steps()`.
+    /// The steps that a step waits for, by index into `steps`.
     pub(crate) fn waits(&self, index: usize) -> impl Iterator<Item = usize> {
         self.waits[index].keys().copied()
     }

@@ -23,8 +23,10 @@ pub struct Pinned {
 /// Why a pinned document cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PinnedError {
-    /// The document was written by a newer version of this program.
-    #[error("it is written in version {found} of the language; this program knows only {known}")]
+    /// The document was pinned by a newer version of this program.
+    #[error(
+        "it is written in version {found} of the language; this program supports up to {known}"
+    )]
     Newer { found: u32, known: u32 },
     /// The document is not a workflow.
     #[error("it is not a workflow")]

@@ -276,7 +276,7 @@ fn what_is_no_condition_is_refused() {
         (json!({"var": "x", "equal": 1}), "unknown operator `equal`"),
         (json!({"var": "x", "eq": 1}), "unknown operator `eq`"),
         (json!({"var": "x", "bogus_operator": 1}), "unknown operator `bogus_operator`"),
-        (json!({"equals": 1}), "`equals` compares nothing: `var` is missing"),
+        (json!({"equals": 1}), "`equals` has nothing to compare: `var` is missing"),
         (json!({"var": ""}), "`var` is empty"),
         (json!({"var": "x", "gt": "many"}), "expected a number, found a string"),
         (json!({"var": "x", "in": {}}), "expected a list, found a map"),

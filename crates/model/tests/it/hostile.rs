@@ -92,8 +92,8 @@ fn bytes_that_are_no_text_are_placed() {
 #[test]
 fn documents_over_the_limit_are_not_read() {
     let size = 64 * 1024 * 1024;
-    one(vec![b'x'; size], 1, 1, "the document has 67108864 bytes");
-    one_of(&Document::too_large(Some(size)), 1, 1, "the document has 67108864 bytes");
+    one(vec![b'x'; size], 1, 1, "the document is 67108864 bytes long");
+    one_of(&Document::too_large(Some(size)), 1, 1, "the document is 67108864 bytes long");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn specials_of_yaml_are_refused_by_name() {
     one("workflow: a\n? [a, b]\n: c\n", 2, 3, "a key that is a list or a map");
     one("workflow: a\n? {a: b}\n: c\n", 2, 3, "a key that is a list or a map");
     one(manifest("<<: {title: x}\n"), 3, 1, "merge keys are not supported");
-    let directive = "a YAML directive that is not supported";
+    let directive = "YAML directives are not supported";
     one(format!("%YAML 2.0\n---\n{}", manifest("")), 1, 1, directive);
     one(manifest("\ttitle: x\n"), 3, 1, "a tab in the indentation");
     one(manifest("title: \"\\ud800\"\n"), 3, 8, "half of a surrogate pair");
@@ -191,7 +191,7 @@ fn escapes_that_are_none_are_placed() {
     one(json("\\u12"), 2, 11, "`\\u` is not a JSON escape");
     one(json("é\\d+"), 2, 12, "a backslash that escapes nothing");
     one(json("\\é"), 2, 11, "a backslash that escapes nothing");
-    one("{\"a\": \"\\", 1, 7, "a string that is not closed");
+    one("{\"a\": \"\\", 1, 7, "an unclosed string");
     one("{\"a\": \"\u{1b}\"}", 1, 8, "a control character in a string");
 }
 

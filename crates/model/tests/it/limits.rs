@@ -30,7 +30,7 @@ fn step(more: &str) -> String {
 #[test]
 fn bytes() {
     let text = manifest("#");
-    check(syntax_limit::DOCUMENT_BYTES, "the document has 1048577 bytes", |size| {
+    check(syntax_limit::DOCUMENT_BYTES, "the document is 1048577 bytes long", |size| {
         format!("{text}{}", "x".repeat(size - text.len()))
     });
 }
@@ -93,7 +93,7 @@ fn findings() {
     assert_eq!(document(limit::FINDINGS).violations.len(), limit::FINDINGS);
     let over = document(limit::FINDINGS + 1);
     assert_eq!(over.violations.len(), limit::FINDINGS + 1);
-    assert!(errors(&over).contains(&"1 more findings are not shown"));
+    assert!(errors(&over).contains(&"further findings not shown: 1"));
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn iterations() {
 
 #[test]
 fn prompts() {
-    check(limit::GUIDE_PROMPT_CHARS, "a string of 8193 characters", |length| {
+    check(limit::GUIDE_PROMPT_CHARS, "a string of length 8193", |length| {
         guide(&format!(
             "{{\"id\": \"a\", \"title\": \"t\", \"prompt\": \"{}\"}}",
             "é".repeat(length)

@@ -241,7 +241,7 @@ fn reaching_the_limit_is_said() {
     let completed = ["again@0::a".to_owned(), "again@1::a".to_owned()];
     let context = json!({});
     let walk = walk::next(&workflow, &completed, &context).expect("a walk");
-    assert_eq!(walk.warnings, ["loop `again` reached its limit of 2 passes"]);
+    assert_eq!(walk.warnings, ["loop `again` reached its pass limit (2)"]);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_variable_of_the_wrong_type_is_a_state_error() {
     assert_eq!(says(json!({"files": [], "times": "2"})), "times@0::b");
     assert_eq!(
         says(json!({"files": [], "times": 1.5})),
-        "error: the variable `times` must be a whole number of at least 0: it is 1.5"
+        "error: the variable `times` must be a non-negative whole number: it is 1.5"
     );
 }
 

@@ -131,7 +131,7 @@ impl Orchestration {
                 "run": "milepost workflow:check",
                 "with": with,
                 "check": "output.valid",
-                "message": "It validates",
+                "message": "The workflow must validate",
             }],
         })
     }
@@ -178,7 +178,7 @@ fn run(workflow: &str) -> [Value; 3] {
                 "run": "milepost workflow:ready",
                 "with": with("${{ steps.self.output }}"),
                 "check": "output.ready",
-                "message": "The workflow accepts them",
+                "message": "The workflow must accept the inputs",
             }],
         }),
         json!({

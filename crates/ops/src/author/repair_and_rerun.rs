@@ -22,7 +22,7 @@ use crate::workflow::validate::of_document;
 pub struct Request {
     /// A failed run.
     pub run_id: Option<String>,
-    /// Or its source.
+    /// Or a workflow's source.
     pub manifest: Option<String>,
     /// The corrected text.
     pub repaired_manifest: Option<String>,
@@ -117,7 +117,7 @@ impl Broken {
     async fn of(writer: &Writer, snapshot: &Snapshot, failure: &Failure) -> Result<Broken> {
         let (run, state) = (&snapshot.run, &*snapshot.state);
         let hash = Digest::parse(&state.head.text_hash);
-        let hash = hash.ok_or_else(|| gone(run, "its text has no hash"))?;
+        let hash = hash.ok_or_else(|| gone(run, "the hash of its text is not valid"))?;
         let text = writer.reader.ports.journal.text(hash).await.or_problem()?;
         let text = text.ok_or_else(|| gone(run, "its text is missing"))?;
         Ok(Broken { text, why: why(failure), inputs: plain(state) })
@@ -148,7 +148,7 @@ fn not_failed(run: &RunId) -> Problem {
 fn why(failure: &Failure) -> String {
     let details = failure.context.as_deref().map(|details| json!(details).to_string());
     let details = details.map(|details| format!("\n  {details}")).unwrap_or_default();
-    // The wording is neutral because the model cannot affect how this run continues.
+    // Worded neutrally, because the model is to correct the workflow, not to act on this run.
     let hint = failure.hint().worded(&Neutral);
     format!("- the run failed: {} ({hint}){details}", failure.message())
 }

@@ -31,7 +31,7 @@ pub struct Response {
     pub catalog_id: String,
     /// Whether anything changes.
     pub changes: bool,
-    /// Whether a working call may fail.
+    /// Whether existing calls may fail.
     pub breaking: bool,
     /// New commands.
     pub added: Vec<DiffedCommand>,
@@ -39,7 +39,7 @@ pub struct Response {
     pub removed: Vec<DiffedCommand>,
     /// Commands whose arguments or responses change.
     pub changed: Vec<ChangedCommand>,
-    /// Oddities of the newer document.
+    /// Oddities in the newer document.
     pub warnings: Vec<DocumentRemark>,
 }
 
@@ -60,7 +60,7 @@ pub struct ChangedCommand {
     pub command: String,
     /// What changed.
     pub details: Vec<String>,
-    /// Whether a working call may fail.
+    /// Whether existing calls may fail.
     pub breaking: bool,
 }
 

@@ -93,7 +93,7 @@ impl import::Request {
         let said = [self.vendor.clone(), self.catalog_title.clone(), api.title(), host];
         let mut ids = said.into_iter().flatten().filter_map(|text| id_of(&text));
         ids.next().ok_or_else(|| {
-            let hint = Hint::text("say what to call it: ")
+            let hint = Hint::text("name it with ")
                 .argument("catalog_title")
                 .then(" or ")
                 .argument("vendor");

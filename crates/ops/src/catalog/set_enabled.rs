@@ -18,7 +18,7 @@ pub struct Request {
 /// The new state.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// Its id.
+    /// The catalog's id.
     pub catalog_id: String,
     /// Whether its commands can be used.
     pub enabled: bool,

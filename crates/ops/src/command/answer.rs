@@ -100,7 +100,7 @@ fn json(text: &str, notes: &mut Vec<String>) -> Option<Value> {
     let mut kept = 0;
     let exact = exact(reading.document.root(), &mut kept);
     if kept > 0 {
-        notes.push(format!("{kept} integers are too large for a number and are returned as text"));
+        notes.push(format!("integers too large for a JSON number, returned as text: {kept}"));
     }
     Some(exact)
 }

@@ -1,5 +1,5 @@
-//! Turns arguments into a request, and a request into its preview. The request is built only once,
-//! whether it is sent or not.
+//! Turns arguments into a request, and a request into its preview. A request is built in the same
+//! way whether it is sent or not.
 
 use std::sync::Arc;
 

@@ -45,7 +45,7 @@ pub struct Response {
     /// The same commands with schemas, if there are few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<CommandDetails>,
-    /// Matching workflows, by id.
+    /// Matching workflows, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workflows: Vec<MatchingWorkflow>,
     /// Where the next page starts.

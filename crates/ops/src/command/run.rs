@@ -148,7 +148,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
     let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
     let spelling = loaded.spelling(row);
-    Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments name")))
+    Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments identify")))
 }
 
 async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
@@ -177,7 +177,7 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
         Some(Paginate::Items { max_items: 0 }) => Err(Problem::new(
             Code::ParamsInvalid,
             "`max_items` is 0",
-            "give a number of items above 0",
+            "give a number greater than 0",
         )),
         Some(Paginate::Items { max_items }) => {
             calling.pages(arguments, timeout, Some(max_items)).await
@@ -422,7 +422,7 @@ impl<'a> CommandCall<'a> {
     }
 }
 
-/// The request that was sent, as shown.
+/// The request that was sent, masked for display.
 fn called_as(request: &Outgoing, mask: &Mask) -> RequestView {
     let request = milepost_outbound::masked(request, mask);
     let (method, url) = (request.method, request.url.to_string());

@@ -32,14 +32,14 @@ pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<DoctorCheck> 
             }
             Err(what) => {
                 let fix = format!("correct it; {} may not be able to read it either", file.client);
-                let what = format!("the file of {} {what}", file.client);
+                let what = format!("the configuration file of {} {what}", file.client);
                 found.push(DoctorCheck::warning("client", what, fix).at(&file.path));
             }
         }
     }
     or_ok(found, || match servers {
         0 => DoctorCheck::ok("client", "no MCP client is set up to start this program"),
-        1 => DoctorCheck::ok("client", "the program that an MCP client starts exists"),
+        1 => DoctorCheck::ok("client", "the program started by an MCP client exists"),
         _ => DoctorCheck::ok(
             "client",
             format!("the programs started by {servers} MCP clients exist"),

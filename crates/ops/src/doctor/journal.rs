@@ -136,10 +136,10 @@ fn damaged(found: &Examination, log: &Path) -> Vec<DoctorCheck> {
         checks.push(of_run(DoctorCheck::warning("journal.runs", what, fix), run.as_str()));
     }
     if report.forged > 0 {
-        let what = format!("{} to runs were not written by Milepost", report.forged);
+        let what = format!("messages to runs that Milepost did not write: {}", report.forged);
         let fix =
             "no fix is needed, because they are ignored; find out what else writes to the database";
-        checks.push(DoctorCheck::fault("journal.runs", format!("messages: {what}"), fix));
+        checks.push(DoctorCheck::fault("journal.runs", what, fix));
     }
     or_ok(checks, || DoctorCheck::ok("journal.runs", "no run is damaged"))
 }
@@ -157,7 +157,7 @@ fn processes(found: &Examination) -> Vec<DoctorCheck> {
     or_ok(left.collect(), || {
         let what = match found.ended {
             0 => "every open run can continue".to_owned(),
-            more => format!("{}; the next run removes them", count(more, "leftover file")),
+            more => format!("{}, removed by the next run", count(more, "leftover file")),
         };
         DoctorCheck::ok("journal.leases", what)
     })

@@ -58,7 +58,7 @@ fn shadowed(listing: &Listing) -> Vec<DoctorCheck> {
     let hidden = sources.flat_map(|source| {
         source.shadowed.iter().map(|(id, by)| {
             let what = format!("`{id}` is hidden by the one in the {} directory", by.name());
-            let fix = Hint::text("give one of them another id, or remove it: ")
+            let fix = Hint::text("give one of them another id, or remove it; see ")
                 .call(Invocation::of("workflow.sources"));
             let path = source.path.as_deref().unwrap_or(Path::new(""));
             DoctorCheck::warning("workflow.shadowed", what, fix).at(path)

@@ -64,7 +64,7 @@ fn modes(writer: &Writer, work: &mut Work) {
 fn leftovers(writer: &Writer, work: &mut Work) {
     let left = health::leftovers(&writer.reader.locations);
     if !left.is_empty() {
-        let what = format!("removed {} of dead processes", count(left.len(), "file"));
+        let what = format!("removed {} left by dead processes", count(left.len(), "file"));
         work.take_file(what, health::remove_leftovers(&left));
     }
 }
@@ -79,7 +79,7 @@ fn processes(writer: &Writer, work: &mut Work) {
         return;
     }
     let what = format!(
-        "released {} and removed {} of dead processes",
+        "released {} and removed {} left by dead processes",
         count(left.len(), "run"),
         count(ended, "file"),
     );

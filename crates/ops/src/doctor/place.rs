@@ -180,8 +180,8 @@ pub(super) fn leftovers(writer: &Writer) -> Vec<DoctorCheck> {
     });
     let held = health::held_locks(locations);
     let held = held.iter().map(|path| {
-        let fix = "wait; if the lock stays, stop the process that holds it";
-        DoctorCheck::warning("lock", "a process holds its lock right now", fix).at(path)
+        let fix = "wait; if the lock is not released, stop the process that holds it";
+        DoctorCheck::warning("lock", "a process currently holds this lock", fix).at(path)
     });
     or_ok(left.chain(held).collect(), || {
         DoctorCheck::ok("leftover", "no leftover files, no locks held")

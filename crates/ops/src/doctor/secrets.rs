@@ -58,7 +58,7 @@ fn unreachable(error: &FileError) -> DoctorCheck {
             let fix = "replace the link with the file itself, and remove nothing else";
             DoctorCheck::fault("secret.store", what, fix).at(path)
         }
-        _ => DoctorCheck::fault("secret.store", what, "put a copy of the secrets back"),
+        _ => DoctorCheck::fault("secret.store", what, "restore the secrets from a copy"),
     }
 }
 

@@ -165,10 +165,10 @@ pub(super) async fn run<T: Operation>(
         Ok(())
     });
     trace::operation(T::NAME, logged, work).await?;
-    response.ok_or_else(|| internal("an operation without a response"))
+    response.ok_or_else(|| internal("the operation returned no response"))
 }
 
-/// Runs an operation on JSON. Only this function is instantiated per operation; the rest uses
+/// Runs an operation on JSON. Little is instantiated per operation: the response is encoded through
 /// `dyn`.
 pub(super) fn run_json<'a, T: Operation>(
     services: &'a Services,
@@ -223,7 +223,7 @@ fn confirm(caller: &dyn Caller, loss: &str) -> Result<()> {
             Hint::text("repeat it with ").given("yes", true).then(" if you mean it"),
         ),
         None => (
-            format!("it must be confirmed: {loss}"),
+            format!("confirmation is required: {loss}"),
             Hint::text("ask the person, then call it again with ").given("yes", true),
         ),
     };

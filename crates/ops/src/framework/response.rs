@@ -1,4 +1,4 @@
-//! The response of an operation: JSON, some of which is known from earlier responses.
+//! The response of an operation: JSON, parts of which may be reused from earlier responses.
 
 use std::ops::Range;
 use std::sync::Arc;

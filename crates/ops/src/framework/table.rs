@@ -20,9 +20,9 @@ use crate::{
 /// What effects an operation may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Safety {
-    /// It changes nothing and makes no outgoing requests.
+    /// It changes nothing and calls no API; it may fetch a document.
     Safe,
-    /// It changes things, or makes outgoing requests.
+    /// It changes things, or calls APIs.
     Standard,
     /// Its effects cannot be undone.
     Destructive,

@@ -1,4 +1,4 @@
-//! What operations log: which operation, for which ids, and how it ended.
+//! What is logged about an operation: its name, the ids it was given, and how it ended.
 //!
 //! Arguments and results are never logged. An id is logged only if it parses as one, because any
 //! other string in its place might be confidential.

@@ -62,7 +62,7 @@ pub struct GuideOverview {
     pub meta_guidance: Option<Vec<String>>,
     /// The number of top-level steps
     pub total_steps: usize,
-    /// The first step that is due, or null. Absent without steps.
+    /// The first step that is due, or null. Absent in `metadata` mode.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub first_step: Option<Option<Map<String, Value>>>,

@@ -38,7 +38,7 @@ fn walkable(reader: &Reader, id: &str) -> Result<Arc<LibraryEntry>> {
 fn workflow_of(entry: &LibraryEntry) -> Result<&Workflow> {
     // The library only returns documents that contain a workflow; anything else is a bug.
     entry.document.workflow.as_ref().ok_or_else(|| {
-        Problem::new(Code::Internal, "a workflow without its document", "report this")
+        Problem::new(Code::Internal, "the document contains no workflow", "report this")
     })
 }
 

@@ -149,7 +149,7 @@ fn unconfirmed(due: &DueStep<'_, '_>) -> Vec<String> {
     match condition.decide(&due.scope) {
         Truth::Undecided(wanted) if !condition.holds(&due.scope) => {
             let remark = |name: &str| {
-                format!("whether a person confirms depends on `{name}`, which is not set")
+                format!("whether a person must confirm depends on `{name}`, which is not set")
             };
             wanted.iter().map(|one| remark(&one.variable)).collect()
         }

@@ -188,8 +188,10 @@ impl InputSource<'_> {
                 ),
                 expected: format!("a value of type {kind}"),
                 actual: "a string that is not valid for the input".to_owned(),
-                suggestion: format!("set `{name}` to a value of type {kind}, or give the input")
-                    .into(),
+                suggestion: format!(
+                    "set `{name}` to a value of type {kind}, or give the input a value"
+                )
+                .into(),
             })
         })
     }
@@ -240,7 +242,7 @@ impl InputSource<'_> {
                 format!("set the variable `{value}`"),
             ),
             DefaultFrom::History if self.input.is_secret() => {
-                nothing("values of secrets are not remembered")
+                nothing("secret values are not remembered")
             }
             DefaultFrom::History => nothing("no earlier value is known"),
             DefaultFrom::WorkflowOutput => {

@@ -68,7 +68,7 @@ pub struct InputChoice {
     /// A human-readable name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The field that identifies it.
+    /// The value that identifies it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Value>,
 }
@@ -105,7 +105,7 @@ impl ProviderQuery<'_> {
         };
         let mut answer = ProviderAnswer { provided, faults: Vec::new(), warnings: Vec::new() };
         if let Some(source) = arguments.fails.first() {
-            let message = format!("the choices of input `{}` need `{source}`", self.name);
+            let message = format!("the choices for input `{}` need `{source}`", self.name);
             answer.provided.outcome = ProviderOutcome::Error;
             answer.faults.push(self.fault(Rule::Required.name(), message, "give it as well"));
         }
@@ -146,7 +146,7 @@ impl ProviderQuery<'_> {
         answer.provided.outcome = ProviderOutcome::Manual;
         if self.input.on_error == Some(ProviderError::Fail) {
             answer.provided.outcome = ProviderOutcome::Error;
-            let told = format!("the choices of input `{}` are unavailable: {message}", self.name);
+            let told = format!("the choices for input `{}` are unavailable: {message}", self.name);
             answer.faults.push(self.fault("provider", told, "try again when the API is available"));
         }
         answer.provided.message = Some(message);

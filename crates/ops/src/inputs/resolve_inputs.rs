@@ -33,7 +33,7 @@ pub struct Request {
 /// The values, and those that are missing.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// Its id.
+    /// The workflow's id.
     pub workflow_id: String,
     /// Whether a run could start: all required values are present and valid, and no provider failed
     /// or needs a person.

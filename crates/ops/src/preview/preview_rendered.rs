@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// What a run would send and display.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// Its id.
+    /// The workflow's id.
     pub workflow_id: String,
     /// Its steps in sequential order; those of a loop follow it.
     pub steps: Vec<RenderedStep>,
@@ -171,7 +171,7 @@ impl Renderer<'_> {
         }
         if let Some(open) = decision.map(|one| one.unknown).filter(|open| !open.is_empty()) {
             let open = open.join(", ");
-            rendered.notes.push(format!("it runs only if its condition holds: {open}"));
+            rendered.notes.push(format!("whether it runs depends on {open}"));
         }
         if let Action::Run(run) = &step.action {
             self.requests(step, run, &mut rendered);

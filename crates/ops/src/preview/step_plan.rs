@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// The plan.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// Its id.
+    /// The workflow's id.
     pub workflow_id: String,
     /// A hash of the workflow's meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]

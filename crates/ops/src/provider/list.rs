@@ -18,7 +18,7 @@ pub struct Request {
 /// Every provider.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Response {
-    /// Sorted by name.
+    /// Grouped by catalog, in document order.
     pub providers: Vec<ProviderItem>,
 }
 

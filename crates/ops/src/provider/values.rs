@@ -143,7 +143,7 @@ async fn of_input(
         return Err(about(Problem::new(Code::ProviderNotFound, message, hint)));
     };
     if let Some(needed) = provided.needs.first().filter(|_| provided.choices.is_empty()) {
-        let message = format!("the choices of input `{input}` need `{needed}`");
+        let message = format!("the choices for input `{input}` need `{needed}`");
         let hint = "give the values of the other inputs in `args`";
         return Err(about(Problem::new(Code::InputInvalid, message, hint)));
     }

@@ -28,8 +28,8 @@ pub struct Request {
 operation! {
     /// Answers an open question of a run with an approval.
     ApproveStep: "workflow.approve", "Approve",
-        "A person approves what a run asks. What was shown is what will be done: if it changes, \
-         the run asks again.";
+        "A person approves what a run asks for. What was shown is what will be done: if it \
+         changes, the run asks again.";
     doors: [Door::Command("approve")];
     run: approve_step(Writer, Request) -> RunView;
     example: {"run_id": "run_00000000000000000000000001"};
@@ -38,7 +38,7 @@ operation! {
 operation! {
     /// Answers an open question of a run with a rejection.
     RejectStep: "workflow.reject", "Reject",
-        "A person rejects what a run asks; the run goes back to an earlier step or fails, \
+        "A person rejects what a run asks for; the run goes back to an earlier step or fails, \
          depending on the workflow.";
     doors: [Door::Command("reject")];
     run: reject_step(Writer, Request) -> RunView;

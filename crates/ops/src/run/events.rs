@@ -25,7 +25,7 @@ pub struct Request {
     /// Seconds to wait for the first event; at most 25.
     #[serde(default)]
     pub wait_s: u64,
-    /// Also stop waiting once the run itself is waiting for someone.
+    /// Also stop waiting once the run only waits for child runs that are waiting for someone.
     #[serde(default)]
     pub until_rest: bool,
     /// Milliseconds to wait for more events after the first, while this process drives the run; at

@@ -70,7 +70,8 @@ fn pausing(run: &RunId, below: &[String]) -> Problem {
         ),
     };
     let look = Invocation::of("workflow.status").with("run_id", run.as_str());
-    let hint = Hint::text("they start nothing new once they are driven; check with ").call(look);
+    let hint = Hint::text("child runs start nothing new once a process drives them; check with ")
+        .call(look);
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 

@@ -32,7 +32,7 @@ pub struct RunOverview {
 /// What a run is waiting for.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WaitingItem {
-    /// Its id.
+    /// The run's id.
     pub run_id: String,
     /// Its workflow.
     pub workflow: String,

@@ -21,7 +21,7 @@ pub(crate) use person::is_signed;
 pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
     let known = of(writer).key().or_problem()?;
     if known.is_none() && was_signed(writer).await? {
-        let message = "decisions have been signed with a PIN so far, but `person.json` is missing";
+        let message = "earlier decisions were signed with a PIN, but `person.json` is missing";
         let hint = Hint::text("restore it from a backup, or set a PIN with ")
             .call(Invocation::of("person.set_pin"));
         return Err(Problem::new(Code::PresenceRequired, message, hint));

@@ -18,7 +18,7 @@ pub struct Response {
 
 operation! {
     SetPin: "person.set_pin", "Set the PIN",
-        "Set the PIN that a person's decisions are signed with. It is asked for on the terminal.";
+        "Set the PIN that a person's decisions are signed with. It is read from the terminal.";
     doors: [Door::Command("person set-pin")];
     run: set_pin(Writer, Request) -> Response;
     example: {};

@@ -65,7 +65,7 @@ struct Shared {
     worlds: WorldCache,
     /// Secret inputs of runs that this process started or has unsealed.
     inputs: Mutex<HashMap<RunId, BTreeMap<String, Secret>>>,
-    /// Secret inputs of runs that other processes started.
+    /// Encrypted secret inputs, for whichever process drives a run next.
     sealed: SealedInputs,
     mocks: Mutex<HashMap<(RunId, String), Mock>>,
 }
@@ -328,7 +328,7 @@ impl CatalogSender {
         Some(known.ok_or_else(|| {
             let message = format!("the secret input `{input}` was given to another process");
             let hint =
-                Hint::text("go on with ").person(next_action::resume_with(run.as_str(), input));
+                Hint::text("continue with ").person(next_action::resume_with(run.as_str(), input));
             Problem::new(Code::SecretNotFound, message, hint)
         }))
     }
@@ -543,7 +543,7 @@ impl RequestSender for CatalogSender {
     fn forget(&self, run: &RunId) {
         locked(&self.shared.inputs).remove(run);
         if let Err(error) = self.shared.sealed.remove(run) {
-            tracing::warn!(%run, %error, "secret inputs are left until they expire");
+            tracing::warn!(%run, %error, "secret inputs remain until they expire");
         }
         let mut mocks = locked(&self.shared.mocks);
         mocks.retain(|(owner, _), _| owner != run);
@@ -553,7 +553,7 @@ impl RequestSender for CatalogSender {
 /// The problem when the catalog changed after the request was recorded.
 fn changed(call: &StepCall) -> Problem {
     let message = format!("`{}` differs from the recorded request", call.command);
-    Problem::new(Code::RunConflict, message, "the step is planned again")
+    Problem::new(Code::RunConflict, message, "the step will be planned again")
 }
 
 fn is_write(command: &ApiCommand) -> bool {

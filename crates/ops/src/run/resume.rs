@@ -105,7 +105,7 @@ pub struct Response {
     /// The cost, and the savings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<ForecastView>,
-    /// What changes for its later requests.
+    /// What changes for the run's later requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<WorldChangeView>,
     /// The run's current state.
@@ -295,7 +295,7 @@ async fn carry_out(
 }
 
 /// Whose presence is required to resume a run. A child run draws on its parent's budget; once the
-/// parent's step has ended, its spending is no longer counted anywhere.
+/// parent's step has ended, the child's spending is no longer counted anywhere.
 async fn needs(
     writer: &Writer,
     flow: &Flow,

@@ -149,7 +149,7 @@ async fn purge_runs_loss(writer: &Writer, request: &PurgeRequest) -> Result<Opti
     let filter = filter(writer, request)?;
     let report = writer.reader.ports.history.purgeable(filter).await.or_problem()?;
     let (runs, folders) = (count(report.runs, "run"), count(report.projects, "folder"));
-    let lost = || format!("this removes {runs} of {folders}, journals included");
+    let lost = || format!("this removes {runs} in {folders}, including their journals");
     Ok((report.runs > 0).then(lost))
 }
 
@@ -181,7 +181,7 @@ async fn remove_sealed(writer: &Writer) {
         if record.is_ok_and(|record| record.standing.ended_ms.is_some())
             && let Err(error) = sealed.remove(&run)
         {
-            tracing::warn!(%run, %error, "secret inputs are left until they expire");
+            tracing::warn!(%run, %error, "secret inputs remain until they expire");
         }
     }
 }
@@ -231,7 +231,7 @@ pub struct ForgottenInput {
 operation! {
     /// Forgets remembered inputs.
     ForgetInputs: "workflow.purge_history", "Forget remembered inputs",
-        "Forget the input values that earlier runs left for defaults. Runs stay as they are.";
+        "Forget the input values that earlier runs saved as defaults. Runs are not changed.";
     doors: [Door::Tool(Tool { repeats: true, ..Tool::FULL }), Door::Command("inputs forget")];
     run: forget_inputs(Writer, ForgetRequest) -> ForgetResponse;
     loss: forget_inputs_loss;

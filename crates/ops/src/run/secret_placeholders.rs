@@ -1,4 +1,4 @@
-//! Replaces secrets with placeholders, and placeholders with secrets.
+//! Finds the placeholders of secrets, and replaces them.
 
 use std::collections::BTreeMap;
 

@@ -40,7 +40,7 @@ operation! {
     /// Records what a person says happened to a request.
     SettleStep: "workflow.decide", "Record what happened to a step",
         "A person says what happened to a request that must not be repeated and \
-         whose outcome is unknown: it happened, it did not, or give up.";
+         whose outcome is unknown: it happened, it did not, or the step should fail.";
     doors: [Door::Command("decide")];
     run: settle_step(Writer, Request) -> RunView;
     example: {
@@ -87,7 +87,7 @@ fn untold(key: &StepKey) -> Problem {
     let message = format!("the output of `{key}` is missing");
     let hint = Hint::text("add ")
         .argument("output")
-        .then(" with JSON; ")
+        .then(" with JSON, or ")
         .given("output", "null")
         .then(" if it has no output");
     Problem::new(Code::ParamsInvalid, message, hint)

@@ -47,7 +47,7 @@ operation! {
 async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     if request.dry_run {
         let hint = "preview the requests of the workflow instead";
-        return Err(Problem::new(Code::ParamsInvalid, "this starts runs", hint));
+        return Err(Problem::new(Code::ParamsInvalid, "`dry_run` cannot be used here", hint));
     }
     let runs = writer.runs()?;
     let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));

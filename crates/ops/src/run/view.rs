@@ -132,7 +132,7 @@ pub struct WaitingView {
     /// Accounts that may decide; anyone if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
-    /// The schema of the answer to approve with.
+    /// The schema of the answer, if the question has a form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Value>,
     /// What happens after approval.
@@ -151,8 +151,8 @@ pub struct WaitingView {
     /// The request with an unknown outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<SentView>>,
-    /// The request may still arrive until this time (milliseconds since 1970); only then can it be
-    /// declared not to have happened. Absent once it has passed.
+    /// The time until which the request may still arrive, in milliseconds since 1970; before then,
+    /// it cannot be declared not to have happened. Absent once the time has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_arrive_until_ms: Option<u64>,
 }

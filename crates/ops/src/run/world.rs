@@ -130,7 +130,7 @@ impl OpenedWorld {
         OpenedWorld::gather(&self.writer, workflow, &self.texts, &self.pins)
     }
 
-    /// The world that a run of this world continues in, given its workflow and the choice of
+    /// The world that a run in this world continues in, given its workflow and the choice of
     /// versions.
     pub(crate) fn moved(&self, workflow: &Workflow, versions: VersionChoice) -> OpenedWorld {
         match versions {

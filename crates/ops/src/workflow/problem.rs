@@ -13,9 +13,9 @@ pub(super) fn of_change(error: WorkflowError, reader: &Reader) -> Problem {
     match error {
         WorkflowError::NotFound { id } => missing(reader, &id),
         WorkflowError::Exists { id, version, path } => {
-            let hint = Hint::text("replace it with ")
+            let hint = Hint::text("to replace it, give ")
                 .given("overwrite", true)
-                .then(", or with ")
+                .then(", or ")
                 .given("expected_version", "<VERSION>")
                 .then(" if you know the current one");
             Problem::new(Code::WorkflowExists, message, hint)
@@ -97,7 +97,7 @@ pub(super) fn see_versions(id: &WorkflowId) -> Hint {
     Hint::text("see ").call(versions)
 }
 
-/// The problem with a document that is not saved because it has errors.
+/// The problem with a document that cannot be saved or run because it has errors.
 pub(crate) fn invalid(document: &Document, what: &str) -> Problem {
     let errors = problems::errors(document);
     let (first, more) = (errors.first(), problems::and_more(errors.len()));

@@ -34,7 +34,7 @@ pub struct Response {
     pub version: String,
     /// The old version, which can be restored.
     pub previous_version: String,
-    /// Workflows that still run the old id.
+    /// Workflows that still refer to the old id.
     pub warnings: Vec<String>,
 }
 

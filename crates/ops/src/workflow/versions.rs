@@ -8,7 +8,7 @@ use milepost_syntax::source::{Format, Source};
 use super::{DocumentFormat, content, id_of, problem};
 use crate::prelude::*;
 
-/// The workflow to list.
+/// The workflow whose versions to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -37,10 +37,10 @@ pub struct Response {
 pub struct VersionItem {
     /// The hash of its bytes.
     pub version: String,
-    /// When it was created; absent for edits by other means.
+    /// When it was created; absent for edits made outside Milepost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// What created it: `save`, `rename`, `restore`, or `edit` by other means.
+    /// What created it: `save`, `rename`, `restore`, or `edit` (outside Milepost).
     pub operation: String,
     /// Its format.
     pub format: DocumentFormat,

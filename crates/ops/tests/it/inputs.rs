@@ -165,7 +165,7 @@ fn a_default_without_a_value_says_why() {
         (
             "secret: true, default: {from: history}",
             "/inputs/a required",
-            "input `a` has no value: values of secrets are not remembered",
+            "input `a` has no value: secret values are not remembered",
         ),
         (
             "default: {from: workflow_output, value: other}",

@@ -234,7 +234,7 @@ async fn a_server_that_gives_no_token_says_why() {
     let smuggled = value!({"access_token": "a\r\nX-Evil: 1"});
     assert_eq!(no_token(json(&smuggled)).await.1, "its response has no `access_token`");
     let mac = value!({"access_token": "a", "token_type": "mac"});
-    assert_eq!(no_token(json(&mac)).await.1, "its token is not of the type `bearer`");
+    assert_eq!(no_token(json(&mac)).await.1, "its token is not of type `bearer`");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The catalogs on disk, each with a record and a document, as they are at the time of the call.
+//! The catalogs on disk, each with a record and a document, as they are at the time of each call.
 //!
 //! Several processes share the directory. Writers hold its lock; readers do not, and check the
 //! stamp of every file instead. The record is authoritative: a document without a record is kept
@@ -83,7 +83,7 @@ pub enum DocumentStanding {
     Same,
     /// Changed after the import.
     Edited,
-    /// The latest import is still stored next to it, because its writer died.
+    /// The latest import is still stored next to it: its writer died or has not finished.
     Unfinished,
     Missing,
     Unreadable(FileError),

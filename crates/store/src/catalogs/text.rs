@@ -174,8 +174,8 @@ pub(crate) fn canonical(record: &CatalogRecord) -> String {
     serde_json::to_string(record).expect("strings, flags and tables of them are valid JSON")
 }
 
-/// The file content for a record that replaces an older one, keeping the comments and unknown keys
-/// of the old file.
+/// The file content for a record that replaces an older one, keeping the comments and unknown
+/// top-level keys of the old file.
 pub(crate) fn render_over(record: &CatalogRecord, old: &[u8]) -> String {
     let fresh = render(record);
     let merged = settings::decoded(old).ok().and_then(|old| {

@@ -53,7 +53,8 @@ fn is_left(entry: &fs::DirEntry) -> bool {
     let name = entry.file_name();
     let Some(writer) = name.to_str().and_then(writer) else { return false };
     let metadata = entry.metadata();
-    // Another machine may write here too, and its processes are unknown.
+    // Another machine may write here too, and its processes are not visible, so the file must also
+    // be old.
     let old = metadata.is_ok_and(|metadata| {
         let age = metadata.modified().ok().and_then(|time| time.elapsed().ok());
         metadata.is_file() && age.is_some_and(|age| age >= limits::LEFT_AFTER)

@@ -70,8 +70,7 @@ fn sync(path: &Path) -> Result<(), FileError> {
     file.sync_all().map_err(|error| FileError::of(path, error))
 }
 
-/// Copies the files next to the database and returns the number of files that are referenced by
-/// runs.
+/// Copies the files next to the database and returns how many of them runs may refer to.
 fn copy_files(from: &Path, to: &Path) -> Result<u64, RunsError> {
     let mut count = 0;
     for kept in kept_files::list(from, FOLDERS) {

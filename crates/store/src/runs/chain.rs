@@ -1,9 +1,9 @@
 //! The journal's key, and the MACs computed with it.
 //!
-//! Every row carries a MAC, and an event's MAC covers the previous one. The next reader detects
-//! rows that were changed, added, removed or reordered without the key. This does not protect
-//! against a process that runs as the same user and reads the key, which is guarded only by the
-//! mode of its file.
+//! Every run, event and message carries a MAC, and an event's MAC covers the previous one. The next
+//! reader detects rows that were changed, added, removed or reordered without the key. This does
+//! not protect against a process that runs as the same user and reads the key, which is guarded
+//! only by the mode of its file.
 
 use std::path::{Path, PathBuf};
 
@@ -182,11 +182,14 @@ mod tests {
         let message = || key.over("event").bytes(&ORIGIN).text("a").number(1);
         let mac = message().mac();
         assert!(message().fits(&mac));
-        assert!(!message().fits(&mac[..15]), "a part of it");
-        assert!(!message().fits(&[]), "nothing");
-        assert!(!message().number(1).fits(&mac), "more is said");
-        assert!(!key.over("inbox").bytes(&ORIGIN).text("a").number(1).fits(&mac), "other purpose");
-        assert!(!ChainKey::of([8; 32]).over("event").fits(&key.over("event").mac()), "other key");
+        assert!(!message().fits(&mac[..15]), "a truncated MAC");
+        assert!(!message().fits(&[]), "an empty MAC");
+        assert!(!message().number(1).fits(&mac), "a longer message");
+        assert!(
+            !key.over("inbox").bytes(&ORIGIN).text("a").number(1).fits(&mac),
+            "another purpose"
+        );
+        assert!(!ChainKey::of([8; 32]).over("event").fits(&key.over("event").mac()), "another key");
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) fn beat(db: Db<'_>, beat: &HeartbeatRow) -> Result<(), RunsError> {
     db.execute(sql, params![beat.holder.as_str(), beat.pid, expires]).map(drop)
 }
 
-/// The first lease of a newly created run.
+/// Grants the first lease of a newly created run.
 pub(super) fn first(db: Db<'_>, row: &RunRow, holder: HolderId) -> Result<Lease, RunsError> {
     let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1)";
     db.execute(sql, params![row.key, holder.as_str()])?;

@@ -176,7 +176,7 @@ impl Runs {
     }
 }
 
-/// Write operations. Each one is atomic, and several are committed together.
+/// Write operations. Each one is atomic, and several may be committed together.
 impl Runs {
     /// Records a run with its source and first events. If a holder is given, it gets the lease.
     pub fn create(&self, new: NewRunRow, holder: Option<HolderId>, done: impl WriteDone<Created>) {
@@ -404,7 +404,7 @@ fn commit_mode(durability: Durability) -> CommitMode {
     }
 }
 
-/// Read operations. Each one uses a consistent snapshot on its own connection.
+/// Read operations, each using a consistent snapshot on its own connection, and maintenance.
 impl Runs {
     /// The unanswered messages to a run.
     pub fn pending(&self, run: &RunId) -> Result<PendingMessages, RunsError> {

@@ -17,7 +17,7 @@ pub(super) const TABLES: &str = include_str!("pins.sql");
 /// What a run refers to from now on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pins {
-    /// Sources that may not be stored yet.
+    /// Sources to store, unless they are already stored.
     pub texts: Vec<PinnedText>,
     /// The hashes of everything the run refers to.
     pub hashes: Vec<Digest>,

@@ -120,7 +120,7 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
     let kept = "SELECT DISTINCT blob FROM events WHERE run = ?1 AND blob IS NOT NULL";
     let kept: Vec<Vec<u8>> = db.all(kept, [key], |row| row.get(0))?;
     let events = db.execute("DELETE FROM events WHERE run = ?1", [key])? as u64;
-    // Recorded so that the notes about its progress do not report the run as lost.
+    // Recorded so that the run is not reported as lost because of its progress notes.
     let noted = "INSERT INTO purged_runs(run) SELECT id FROM runs WHERE key = ?1 \
                  ON CONFLICT DO NOTHING";
     db.execute(noted, [key])?;

@@ -44,8 +44,8 @@ impl Evidence {
     }
 }
 
-/// Quarantines runs that have lost progress, and removes records that are no longer needed. No
-/// other process may have the runs open.
+/// Quarantines runs that have lost progress, and clears the list of purged runs and the notes of
+/// dead processes. No other process may have the runs open.
 pub(super) fn settle(
     connection: &Connection,
     directory: &Path,

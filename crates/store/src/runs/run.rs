@@ -241,7 +241,7 @@ pub(super) fn stand(
     let before = std::mem::replace(&mut row.record.standing, standing);
     (row.record.last_seq, row.head) = (last.seq, last.mac);
     // Most writes change only the time and the end of the journal. The secondary indexes, which
-    // account for most of the pages, then stay untouched.
+    // would otherwise account for most of the pages written, then stay untouched.
     let moves_on =
         RunSummary { updated_ms: row.record.standing.updated_ms, ..before } == row.record.standing;
     if !moves_on {

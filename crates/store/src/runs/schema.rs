@@ -118,7 +118,7 @@ fn migrate(connection: &Connection, directory: &Path) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// Whether a table or index exists; a database created by an earlier version may lack it.
+/// Whether a table or trigger exists; a database created by an earlier version may lack it.
 pub(super) fn has(db: Db<'_>, name: &str) -> Result<bool, RunsError> {
     db.any("SELECT 1 FROM sqlite_schema WHERE name = ?1", [name])
 }

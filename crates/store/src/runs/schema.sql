@@ -1,7 +1,7 @@
 -- Proves that the key next to this file is the one that its rows were written with.
 CREATE TABLE proof(id INTEGER PRIMARY KEY CHECK (id = 1), mac BLOB NOT NULL) STRICT;
 
--- Texts of workflows and large data of events, each stored once under its SHA-256.
+-- Texts of workflows and large event data, each stored once under its SHA-256.
 CREATE TABLE texts(hash BLOB NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE blobs(hash BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 
@@ -41,7 +41,7 @@ CREATE INDEX runs_wake ON runs(wake_ms) WHERE wake_ms IS NOT NULL;
 CREATE INDEX runs_succeeded ON runs(workflow, ended_ms)
   WHERE status = 'succeeded' AND quarantined = 0;
 
--- The journal. The rowid orders the events of all runs; the only index is narrow.
+-- The journal. The rowid orders the events of all runs; the indexes are narrow.
 CREATE TABLE events(
   id INTEGER PRIMARY KEY,
   run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,

@@ -491,9 +491,9 @@ impl WriterConnection {
         synced.map_err(|_| JournalError::Failed)
     }
 
-    /// Checkpoints a long log. Commits are safe in the log, so a full or busy disk only means that
-    /// they stay there. After any other error, the log must be kept as well, and the only way to
-    /// guarantee that is to stop writing.
+    /// Checkpoints a long log. Commits are safe in the log, so a full disk or a busy database only
+    /// means that they stay there. After any other error, the log must be kept as well, and the
+    /// only way to guarantee that is to stop writing.
     fn checkpoint(&self, at_rest: bool) -> Result<(), JournalError> {
         if !self.is_log_long(at_rest) {
             return Ok(());

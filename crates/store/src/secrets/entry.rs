@@ -67,7 +67,7 @@ impl StoredSecret {
     /// Serializes one secret.
     #[cfg(feature = "keyring")]
     pub(super) fn text(&self) -> String {
-        serde_json::to_string(self).expect("texts are JSON")
+        serde_json::to_string(self).expect("strings are valid JSON")
     }
 
     /// Parses one secret.
@@ -84,7 +84,7 @@ fn same_origin(own: &str, asked: &Origin) -> bool {
 
 /// Serializes all secrets.
 pub(super) fn render(entries: &SecretEntries) -> Vec<u8> {
-    serde_json::to_vec(&All { version: VERSION, secrets: entries }).expect("texts are JSON")
+    serde_json::to_vec(&All { version: VERSION, secrets: entries }).expect("strings are valid JSON")
 }
 
 /// Parses all secrets; `None` if the content does not have the expected form.

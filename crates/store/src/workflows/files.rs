@@ -12,7 +12,7 @@ use super::log::TextRef;
 use crate::index::{FileId, Validity, WorkflowIndex};
 use crate::{Digest, FileError, Locations, SourceKind, identity};
 
-/// The `World` for checking whether documents are valid workflows at all.
+/// The `World` for validating documents without checking their commands.
 pub(super) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
 /// The index of the directory among the sources; the built-in workflows come first.

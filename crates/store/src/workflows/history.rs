@@ -147,8 +147,8 @@ impl WorkflowHistory {
         Ok(file::if_present(read.map_err(|error| FileError::of(&path, error)))?.unwrap_or_default())
     }
 
-    /// The history of this directory. Computed on every call, because the directory may be created
-    /// or redirected by a link while the process is running.
+    /// The path of this directory's history. Computed on every call, because the directory may be
+    /// created or redirected by a link while the process is running.
     fn root(&self) -> PathBuf {
         let directory = resolved(&self.directory);
         let key = Digest::of(directory.as_os_str().as_encoded_bytes()).to_string();

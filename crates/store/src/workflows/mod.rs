@@ -128,7 +128,7 @@ impl WorkflowStore {
     }
 
     /// Changes the id of a workflow, in its source and in its file name. At any time, exactly one
-    /// of the two ids exists. The history moves with it.
+    /// of the two ids exists. The history moves to the new id.
     pub fn rename(
         &self,
         from: &WorkflowId,

@@ -172,13 +172,13 @@ fn every_fault_has_a_place() {
     );
     check_fault(
         ("http://localhost", "http://me:canary@localhost"),
-        "line 6, column 12: `base_url` must be an `http` or `https` URL without user name and \
-         password",
+        "line 6, column 12: `base_url` must be an `http` or `https` URL without a user \
+         name or password",
     );
     check_fault(
         ("http://localhost", "file://localhost"),
-        "line 6, column 12: `base_url` must be an `http` or `https` URL without user name and \
-         password",
+        "line 6, column 12: `base_url` must be an `http` or `https` URL without a user \
+         name or password",
     );
     check_fault(
         ("\"SHOP_USER\"", "\"pa$$word canary\""),

@@ -1,4 +1,4 @@
-//! JSON: one grammar, read for three purposes.
+//! JSON, read for three purposes.
 //!
 //! [`scan`] skips over values and verifies that they are valid JSON; it builds nothing. On top of
 //! it, [`tape`] and [`document`] index a large document with twelve bytes per key or value, because

@@ -79,7 +79,7 @@ impl ScanError {
             (Kind::TextAfterValue, _) => "text after the end of the JSON value",
             (Kind::TooDeep, _) => "nested too deeply",
             (Kind::TrailingComma, _) => "a comma after the last entry of a map",
-            (Kind::UnclosedComment, _) => "a comment that is not closed",
+            (Kind::UnclosedComment, _) => "an unclosed comment",
             (Kind::UnclosedString, _) => "an unclosed string",
             (Kind::UnicodeEscape, _) => "`\\u` needs four hexadecimal digits",
             (Kind::UnknownEscape, _) => "an invalid escape in a JSON string",

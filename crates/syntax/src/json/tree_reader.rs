@@ -1,5 +1,4 @@
-//! The strict JSON reader: builds a tree with positions, or reports the first fault with its
-//! position and its fix.
+//! Reads JSON into a tree with positions, or reports the first fault with its position and its fix.
 //!
 //! Strings and numbers are passed to `serde_json` one literal at a time, so that it handles
 //! escapes, surrogates and rounding; structure, limits and duplicate keys are handled here.
@@ -240,7 +239,7 @@ impl Reader<'_, '_> {
             match bytes.get(end) {
                 None | Some(b'\n') => {
                     let at = Span::new(start, end.min(bytes.len()));
-                    let fault = SyntaxFault::new(at, "a string that is not closed");
+                    let fault = SyntaxFault::new(at, "an unclosed string");
                     return Err(fault.suggest("close it with `\"`"));
                 }
                 Some(b'"') => break,
@@ -336,7 +335,7 @@ impl Reader<'_, '_> {
 
     fn lacks(&self, what: char, place: &str) -> Box<SyntaxFault> {
         let at = Span::new(self.pos, self.pos);
-        SyntaxFault::new(at, format!("a missing `{what}` {place}"))
+        SyntaxFault::new(at, format!("missing `{what}` {place}"))
             .suggest(format!("put a `{what}` here"))
             .edit(at, what.to_string())
     }
@@ -509,7 +508,7 @@ pub(crate) fn too_many(at: Span) -> Box<SyntaxFault> {
     let limit = limits::NODES;
     SyntaxFault::new(at, format!("more than {limit} keys and values"))
         .expected(format!("at most {limit} keys and values"))
-        .suggest("split it into several workflows that run each other")
+        .suggest("split it into a workflow that runs several smaller ones")
 }
 
 pub(crate) fn too_deep(at: Span) -> Box<SyntaxFault> {

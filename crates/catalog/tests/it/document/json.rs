@@ -93,7 +93,7 @@ fn notes_are_bounded_and_counted() {
     let reading = read(&text);
     assert_eq!(reading.notes.len(), milepost_syntax::limits::READ_WARNINGS + 1);
     let last = reading.notes.last().expect("is there");
-    assert_eq!(last.message, "900 more notes are not shown");
+    assert_eq!(last.message, "further notes not shown: 900");
 }
 
 #[test]
@@ -129,7 +129,10 @@ fn what_is_no_document_is_said() {
         "[{}]",
         expect!["the document is a list, not a map; an OpenAPI document starts with `openapi:`"],
     );
-    check(b"{\"a\":\"\xE9\"}", expect!["the document is not UTF-8 at byte 6; save it as UTF-8"]);
+    check(
+        b"{\"a\":\"\xE9\"}",
+        expect!["the document is not valid UTF-8 at byte 6; save it as UTF-8"],
+    );
     check(b"\xFF\xFE{\0}\0", expect!["the document is UTF-16; save it as UTF-8"]);
     check(b"\0{\0}", expect!["the document is UTF-16; save it as UTF-8"]);
     check(

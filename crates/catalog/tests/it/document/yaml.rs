@@ -129,9 +129,9 @@ fn control_characters_are_left_out() {
     check(
         "a: x\u{92}y\n\"b\u{1}\": 'z\u{7f}'\nb: 1\n",
         expect![[r#"
-        {"a":"xy","b":1}
-        1:1  control-characters: YAML forbids control characters: 3 were dropped, the first on line 1
-        3:1 /b duplicate-key: duplicate key `b`; the last one wins"#]],
+            {"a":"xy","b":1}
+            1:1  control-characters: YAML forbids control characters; dropped: 3, starting on line 1
+            3:1 /b duplicate-key: duplicate key `b`; the last one wins"#]],
     );
     let reading = read("a: \"\\x01\\u0092\"\n");
     assert_eq!(reading.document.root().to_value(), json!({"a": "\u{1}\u{92}"}));

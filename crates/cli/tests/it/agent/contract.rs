@@ -82,7 +82,7 @@ fn the_contract_is_mapped_line_by_line() {
     resources.extend(named(&templates["resourceTemplates"], "name"));
     let tests = tests();
     let mut page = String::from(
-        "| § | the contract asks for | what does it | shown by |\n|---|---|---|---|\n",
+        "| § | the contract asks for | implemented by | verified by |\n|---|---|---|---|\n",
     );
     let (mut mapped, mut sections) = (HashSet::new(), HashSet::new());
     for line in TABLE.lines() {

@@ -103,7 +103,7 @@ fn count(name: &str, scope: &WalkScope<'_, '_>) -> Result<usize, WalkError> {
     match number.filter(whole) {
         #[expect(clippy::cast_sign_loss, reason = "not negative, and a large float saturates")]
         Some(number) => Ok(number as usize),
-        None if number.is_some() => Err(mismatch(name, "a whole number of at least 0", scope)),
+        None if number.is_some() => Err(mismatch(name, "a non-negative whole number", scope)),
         None => Err(mismatch(name, "a number", scope)),
     }
 }

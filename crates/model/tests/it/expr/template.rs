@@ -68,7 +68,9 @@ fn values_are_inserted_as_text() {
 fn an_absent_value_cannot_be_inserted() {
     check(
         "Hi ${{ inputs.?nope }}!",
-        &expect!["error at `inputs.?nope`: there is no value to insert: `orValue('')` gives one"],
+        &expect![
+            "error at `inputs.?nope`: there is no value to insert: use `orValue('')` to provide one"
+        ],
     );
     check("Hi ${{ inputs.?nope.orValue('you') }}!", &expect![[r#""Hi you!""#]]);
 }
