@@ -26,7 +26,7 @@ pub(crate) fn secret(question: &str) -> CliResult<Secret> {
     let line = line.map_err(|error| match error.kind() {
         io::ErrorKind::Interrupted => interrupted(),
         io::ErrorKind::UnexpectedEof => {
-            let hint = "run it again when you have the value";
+            let hint = "run the command again when you have the value";
             Problem::new(Code::ConfirmationRequired, "no value given: nothing was saved", hint)
         }
         _ => {

@@ -448,7 +448,7 @@ pub(crate) fn secret_hint(error: &SecretError) -> Hint {
         SecretError::TooLarge => "store a shorter value, or remove secrets you do not need".into(),
         SecretError::NoOrigin | SecretError::OtherOrigin { .. } => "use another one".into(),
         SecretError::NeedsPassphrase { .. } | SecretError::WrongPassphrase { .. } => {
-            "set `MILEPOST_SECRETS_PASSPHRASE` to the passphrase of the secrets".into()
+            "set `MILEPOST_SECRETS_PASSPHRASE` to the passphrase for the secrets".into()
         }
         SecretError::KeyExposed { .. } => "run `chmod 600` on it".into(),
         SecretError::KeyMissing { .. } | SecretError::WrongKey { .. } => {

@@ -127,7 +127,7 @@ impl<'t> ConfigText<'t> {
         Ok((parent, parent.sole(&slot.name)?.ok_or_else(missing)?))
     }
 
-    /// Adds a member after the last one of an object.
+    /// Adds a member after the last one in an object.
     fn behind(
         &self,
         object: &JsoncObject,

@@ -55,7 +55,7 @@ impl EditRequest<'_> {
     pub(super) fn not_written(&self, error: &EditError) -> Problem {
         let (code, hint) = match error {
             EditError::Changed { .. } | EditError::File(FileError::Exists { .. }) => {
-                let hint = "nothing was written: run it again".to_owned();
+                let hint = "nothing was written; run the command again".to_owned();
                 return self.problem(Code::ClientConfigConflict, error.to_string(), hint);
             }
             EditError::ReadOnly { .. } => (Code::FileRefused, "make it writable"),

@@ -38,7 +38,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> ResumeAutho
     });
     let unsettled = reset.iter().filter(|(_, step)| step.unsettled).map(|(key, step)| {
         let request = step.wrote.as_ref().map_or("its request", |wrote| wrote.request.as_str());
-        format!("resend `{request}` of `{key}`, which may already have taken effect")
+        format!("resend `{request}` for `{key}`, which may already have taken effect")
     });
     let exhausted = reset.iter().filter(|(key, step)| is_exhausted(flow, key, step));
     let exhausted = exhausted.map(|(key, _)| format!("give an agent more attempts at `{key}`"));
@@ -54,7 +54,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> ResumeAutho
     let again = reset.iter().filter(|(key, _)| !flow.is_finally(key));
     let again = again.filter_map(|(key, step)| {
         let wrote = step.wrote.as_ref().filter(|wrote| !wrote.repeatable)?;
-        Some(format!("send `{}` of `{key}` again", wrote.request))
+        Some(format!("send `{}` for `{key}` again", wrote.request))
     });
     let again: Vec<String> = again.chain(redirected(state, resumption)).collect();
     if again.is_empty() {

@@ -19,7 +19,7 @@ pub struct Request {
     pub method: Option<String>,
     /// Level of detail.
     pub detail: Option<Detail>,
-    /// `next_cursor` of the last page.
+    /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
     /// How many, at most 200.
     pub limit: Option<usize>,

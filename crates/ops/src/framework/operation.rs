@@ -214,7 +214,7 @@ fn confirm(caller: &dyn Caller, loss: &str) -> Result<()> {
     let (message, hint) = match caller.ask(&format!("{loss}; continue?")) {
         Some(true) => return Ok(()),
         Some(false) => {
-            let hint = "run it again and answer `y` if you mean it";
+            let hint = "run the command again and answer `y` if you mean it";
             let message = "not confirmed: nothing was changed";
             return Err(Problem::new(Code::ConfirmationRequired, message, hint));
         }

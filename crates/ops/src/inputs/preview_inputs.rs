@@ -83,7 +83,7 @@ pub struct InputView {
     /// Constraints on its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<RulesView>,
-    /// The fields of a choice to use.
+    /// Which fields of a choice to use.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub select: Map<String, Value>,
     /// Where its choices come from; only `workflow.resolve_inputs` fetches them.

@@ -25,7 +25,7 @@ pub struct Request {
     pub all_workspaces: bool,
     /// Page size.
     pub limit: Option<usize>,
-    /// `next_cursor` of the last page.
+    /// `next_cursor` of the previous page.
     pub cursor: Option<String>,
 }
 

@@ -135,7 +135,7 @@ fn with_pin() -> Problem {
 }
 
 fn undecided() -> Problem {
-    let hint = "run it again when you have decided";
+    let hint = "run the command again when you have decided";
     Problem::new(Code::ConfirmationRequired, "not confirmed: nothing was decided", hint)
 }
 

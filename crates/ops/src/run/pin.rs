@@ -52,7 +52,7 @@ fn untyped(why: PromptError) -> Problem {
             Problem::new(Code::PresenceRequired, message, "run this in a terminal of your own")
         }
         PromptError::GivenUp => {
-            let hint = "run it again and type a PIN";
+            let hint = "run the command again and type a PIN";
             Problem::new(Code::ConfirmationRequired, "no PIN was typed: nothing was changed", hint)
         }
     }

@@ -151,8 +151,8 @@ pub struct WaitingView {
     /// The request with an unknown outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<SentView>>,
-    /// The time until which the request may still arrive, in milliseconds since 1970; before then,
-    /// it cannot be declared not to have happened. Absent once the time has passed.
+    /// The time until which the request may still arrive, in milliseconds since 1970; until then,
+    /// you cannot record that it did not happen. Absent once the time has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_arrive_until_ms: Option<u64>,
 }

@@ -87,7 +87,7 @@ pub enum SecretError {
     /// The secrets are encrypted with a passphrase, which is not set.
     #[error("`{}` needs its passphrase", path.display())]
     NeedsPassphrase { path: PathBuf },
-    #[error("`{}` is not the passphrase of `{}`", environment::PASSPHRASE, path.display())]
+    #[error("the passphrase in `{}` does not decrypt `{}`", environment::PASSPHRASE, path.display())]
     WrongPassphrase { path: PathBuf },
     /// The encrypted file is corrupted.
     #[error("`{}` is damaged", path.display())]
