@@ -48,7 +48,7 @@ pub struct Bundled {
 }
 
 impl Bundle {
-    /// Starts a bundle by finding the references that leave the document.
+    /// Starts a bundle by finding the references that point outside the document.
     pub fn new(main: ParsedDocument) -> Bundle {
         let wanted = outward(&main.document, "");
         Bundle {

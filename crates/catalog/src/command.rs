@@ -1,7 +1,6 @@
-//! A command: one operation of an API, with everything needed to explain it, to check its arguments
-//! and to send it. Commands are built from the document on demand. Their schemas are JSON Schema
-//! 2020-12 regardless of the version of the document, and include the definitions that they refer
-//! to.
+//! A command: one API operation, with everything needed to explain it, to check its arguments and
+//! to send it. Commands are built from the document on demand. Their schemas are JSON Schema
+//! 2020-12 regardless of the document's version, and include the definitions that they refer to.
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use milepost_model::target::CommandId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// One operation of an API.
+/// One API operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiCommand {
     /// Group and name, separated by a space.
@@ -37,7 +36,7 @@ pub struct ApiCommand {
     /// Alternative ways to authenticate, any one of which is enough; an empty requirement means
     /// that no authentication is needed.
     pub security: Vec<SecurityRequirement>,
-    /// The URLs of the API's servers, most preferred first.
+    /// The API's server URLs, most preferred first.
     pub servers: Vec<String>,
     pub effect: Effect,
     /// Whether the request is safe to send twice.
@@ -117,7 +116,7 @@ milepost_model::named_enum! {
     }
 }
 
-/// A parameter of a command.
+/// A command parameter.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "these four flags are independent in OpenAPI")]
 pub struct ApiParameter {
@@ -136,7 +135,7 @@ pub struct ApiParameter {
     pub allow_reserved: bool,
     /// The media type in which the value is serialized, if it has one instead of a style.
     pub content: Option<String>,
-    /// The schema of the value, including `default`, `enum` and `examples`.
+    /// The value's schema, including `default`, `enum` and `examples`.
     pub schema: Value,
 }
 
@@ -158,7 +157,7 @@ impl ApiParameter {
     }
 }
 
-/// The body of a command.
+/// A command's body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiBody {
     pub required: bool,
@@ -175,7 +174,7 @@ pub struct Content {
     pub media_type: String,
     /// The schema; `true` if the document gives none.
     pub schema: Value,
-    /// How individual properties of a form are encoded.
+    /// How individual form properties are encoded.
     pub encoding: Vec<Encoding>,
     /// The first example in the document.
     pub example: Option<Value>,
@@ -187,7 +186,7 @@ impl Content {
     }
 }
 
-/// How one property of a form is encoded.
+/// How one form property is encoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoding {
     pub property: String,
@@ -200,7 +199,7 @@ pub struct Encoding {
     pub allow_reserved: bool,
 }
 
-/// A response of a command.
+/// A command's response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     /// `200`, `2XX` or `default`.
@@ -218,7 +217,7 @@ pub struct Response {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResponseLink {
     pub name: String,
-    /// The `operationId` of the operation, or a reference to it.
+    /// The operation's `operationId`, or a reference to the operation.
     pub operation: String,
     /// The parameters and the expressions that supply them: `id` ← `$response.body#/id`.
     pub parameters: Vec<(String, String)>,
@@ -258,7 +257,7 @@ pub enum SecurityScheme {
     },
     /// Another OAuth 2 flow or an unsupported scheme; the user can still supply a token.
     Other {
-        /// The type of the scheme and, for `http`, the name of the HTTP scheme: `http digest`.
+        /// The scheme's type and, for `http`, the name of the HTTP scheme: `http digest`.
         kind: String,
     },
 }

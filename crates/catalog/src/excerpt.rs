@@ -32,7 +32,7 @@ struct Place(String, u32, u32, Vec<Place>);
 const SCHEMES: [&str; 2] = ["/components/securitySchemes", "/securityDefinitions"];
 
 impl Places {
-    /// Finds the places of a document; `None` if the document is small enough to be read whole.
+    /// Finds a document's places; `None` if the document is small enough to be read whole.
     pub fn of(document: &JsonDocument) -> Option<Places> {
         let length = document.text().len();
         let large = length >= limits::EXCERPT_DOCUMENT_BYTES;
@@ -46,7 +46,7 @@ impl Places {
     }
 
     /// Extracts what the value at a pointer needs; without a pointer, only what applies to the API
-    /// as a whole. `read` returns the text in a range of bytes.
+    /// as a whole. `read` returns the text in a byte range.
     pub fn excerpt(
         &self,
         pointer: Option<&str>,

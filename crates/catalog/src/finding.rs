@@ -4,7 +4,7 @@ use crate::limits;
 use crate::text;
 
 /// The name of the violated rule, as shown to people and models. The document reader's rules have
-/// names of their own.
+/// their own names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentRule(pub &'static str);
 

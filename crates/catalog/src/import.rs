@@ -163,7 +163,7 @@ fn is_list(api: &Api, schema: JsonNode<'_>, last: &str, depth: usize) -> bool {
     })
 }
 
-/// The base URL of a catalog, and the problems with the servers in the document.
+/// A catalog's base URL, and the problems with the servers in the document.
 #[derive(Debug, Default)]
 pub struct ResolvedBaseUrl {
     /// The URL; `None` if the user has to supply one.
@@ -175,7 +175,7 @@ pub struct ResolvedBaseUrl {
 }
 
 impl ResolvedBaseUrl {
-    /// Uses the given URL, or else the first usable server of the document.
+    /// Uses the given URL, or else the document's first usable server.
     pub fn of(api: &Api, given: Option<&str>, source: Option<&Url>) -> ResolvedBaseUrl {
         let (mut warnings, mut violations) = <(DocumentFindings, DocumentFindings)>::default();
         let url = match given {
@@ -192,7 +192,7 @@ impl ResolvedBaseUrl {
     }
 }
 
-/// The first usable server of a document.
+/// A document's first usable server.
 fn first_server(
     api: &Api,
     source: Option<&Url>,
@@ -224,14 +224,14 @@ fn first_server(
     None
 }
 
-/// The reason why a server cannot be used.
+/// Why a server cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
     /// The URL is relative and there is no source URL to resolve it against.
-    #[error("is relative: it needs a base URL")]
+    #[error("is relative and cannot be resolved")]
     Relative,
     /// A variable in the URL has no value.
-    #[error("has a variable without a value: it needs a base URL")]
+    #[error("has a variable without a value")]
     Template,
     /// The URL is not an HTTP URL.
     #[error("is not an http or https URL")]

@@ -1,4 +1,4 @@
-//! All limits of catalogs. Every limit is inclusive.
+//! All catalog limits. Every limit is inclusive.
 
 /// Maximum size of a document as read, in bytes.
 pub const DOCUMENT_BYTES: usize = 32 * 1024 * 1024;
@@ -17,7 +17,7 @@ pub const DESCRIPTION_CHARS: usize = 2_000;
 
 /// Maximum size of a compiled regular expression from a schema, in bytes.
 pub const PATTERN_COMPILED_BYTES: usize = 4 * 1024 * 1024;
-/// Maximum number of backtracking steps of a regular expression from a schema.
+/// Maximum number of backtracking steps for a regular expression from a schema.
 pub const PATTERN_STEPS: usize = 100_000;
 /// Maximum number of characters in a finding's message.
 pub const MESSAGE_CHARS: usize = 400;
@@ -72,9 +72,9 @@ pub const MISUSES: usize = 32;
 /// Maximum size of a schema that arguments are validated against, including its definitions, in
 /// bytes.
 pub const CHECKED_SCHEMA_BYTES: usize = 2 * 1024 * 1024;
-/// Maximum number of subschemas of such a schema after expanding its references.
+/// Maximum number of subschemas in an argument's schema after expanding its references.
 pub const CHECKED_SCHEMA_PARTS: usize = 1_000_000;
-/// Maximum nesting depth of such a schema after expanding its references.
+/// Maximum nesting depth of an argument's schema after expanding its references.
 pub const CHECKED_SCHEMA_DEPTH: usize = 256;
 /// Maximum number of paths by which a value may return to the same recursive schema during
 /// validation.
@@ -101,23 +101,23 @@ pub const PATH_PARTS: usize = 64;
 pub const SCHEMA_LAYERS: usize = 8;
 /// Maximum number of schemas that are merged to determine the fields of one item.
 pub const ITEM_SCHEMAS: usize = 200;
-/// Maximum number of fields of one schema that are examined.
+/// Maximum number of fields examined in one schema.
 pub const ITEM_FIELDS: usize = 1_000;
-/// Maximum number of lists with the same name that are compared to find the nearest.
+/// Maximum number of lists with the same name that are compared to find the nearest one.
 pub const LISTS_OF_ONE_NAME: usize = 256;
-/// Maximum number of characters of a query that are used.
+/// Maximum number of characters used from a query.
 pub const SEARCH_QUERY_CHARS: usize = 400;
-/// Maximum number of words of a query that are used.
+/// Maximum number of words used from a query.
 pub const SEARCH_QUERY_WORDS: usize = 32;
 /// Maximum length of an indexed word, in bytes.
 pub const SEARCH_WORD_CHARS: usize = 64;
 /// Maximum number of indexed words per entry.
 pub const SEARCH_ENTRY_WORDS: usize = 2_000;
-/// Maximum number of words of a path or summary that are compared with the query.
+/// Maximum number of words in a path or summary that are compared with the query.
 pub const SEARCH_TITLE_WORDS: usize = 24;
 /// Maximum number of known words that may replace an unknown one.
 pub const SEARCH_NEAR_WORDS: usize = 8;
-/// Maximum number of misspelled words of a query that are compared with the whole vocabulary.
+/// Maximum number of misspelled words in a query that are compared with the whole vocabulary.
 pub const SEARCH_MENDED_WORDS: usize = 8;
 /// Maximum number of entries that are scored in detail for one query.
 pub const SEARCH_CANDIDATES: usize = 400;

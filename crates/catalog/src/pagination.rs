@@ -28,7 +28,7 @@ pub enum PagingScheme {
         /// JSON pointer to the URL.
         at: String,
     },
-    /// A value from the body is an argument of the next request.
+    /// A value from the body is an argument to the next request.
     Cursor {
         parameter: String,
         /// JSON pointer to the value.
@@ -36,10 +36,10 @@ pub enum PagingScheme {
         /// JSON pointer to the flag that indicates whether there are more pages.
         more: Option<String>,
     },
-    /// A value from the last item is an argument of the next request.
+    /// A value from the last item is an argument to the next request.
     LastItem {
         parameter: String,
-        /// The field of the item.
+        /// The item's field.
         field: String,
         /// JSON pointer to the flag that indicates whether there are more pages.
         more: Option<String>,
@@ -93,7 +93,7 @@ pub enum NextPage {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PagingError {
     /// The next page is on another server.
-    #[error("the next page `{url}` is not on the server of the request")]
+    #[error("the next page `{url}` is not on the request's server")]
     Elsewhere { url: String },
     /// The next-page link is not a URL.
     #[error("the next page `{text}` is not a URL")]
@@ -220,7 +220,7 @@ fn list(body: &Value) -> Option<&Vec<Value>> {
 /// What to do after a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PageStep {
-    /// It was the last page.
+    /// The page was the last one.
     End,
     /// There is another page.
     More(NextPage),

@@ -1,4 +1,4 @@
-//! JSON Schemas of commands: the types of a value, the properties of a body, referenced
+//! JSON Schemas for commands: the types of a value, the properties of a body, referenced
 //! definitions, and compilation.
 
 mod direction;
@@ -80,7 +80,7 @@ pub fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     build(&options().should_validate_formats(true), schema)
 }
 
-/// Options for compiling third-party schemas: the time and memory of regular expressions are
+/// Options for compiling third-party schemas: the time and memory used by regular expressions are
 /// bounded, and nothing is fetched.
 pub(crate) fn options() -> ValidationOptions<'static> {
     let patterns = PatternOptions::fancy_regex()

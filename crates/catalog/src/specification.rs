@@ -1,5 +1,5 @@
 //! Reports where a document deviates from the OpenAPI specification, using the published schemas.
-//! These are only warnings; the document is read anyway.
+//! Deviations are only warnings; the document is read anyway.
 
 use jsonschema::{ValidationError, Validator};
 use milepost_model::json_schema::build;
@@ -22,7 +22,7 @@ pub fn departures(api: &Api, findings: &mut DocumentFindings) {
     }
 }
 
-/// The compiled schema of a version. Tests ensure that every schema compiles.
+/// The compiled schema for a version. Tests ensure that every schema compiles.
 fn validator(version: OpenApiVersion) -> Option<Validator> {
     let text = match version {
         OpenApiVersion::V2 => include_str!("../schemas/openapi-2.0.json"),

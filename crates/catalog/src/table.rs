@@ -1,12 +1,12 @@
-//! The table of a catalog: a summary of each command for listing, search and naming. It is derived
-//! from the document and stored next to it, so that finding a command does not require reading the
+//! A catalog's table: a summary of each command for listing, search and naming. It is derived from
+//! the document and stored next to it, so that finding a command does not require reading the
 //! document.
 
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Location, Method};
 
-/// The summary of a command.
+/// A summary of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The command's name in the catalog: `orders:list`.
@@ -36,7 +36,7 @@ impl Row {
     }
 }
 
-/// The summary of a parameter.
+/// A summary of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowParameter {
     /// The name as sent.
@@ -45,7 +45,7 @@ pub struct RowParameter {
     pub required: bool,
 }
 
-/// The summary of a body.
+/// A summary of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowBody {
     pub required: bool,

@@ -1,8 +1,8 @@
-//! The YAML reader: converts parser events to JSON text, using the core schema of YAML 1.2.
+//! The YAML reader: converts parser events to JSON text, using the YAML 1.2 core schema.
 //!
 //! It is lenient with careless documents: tags are ignored, keys of any kind become text, and merge
 //! keys are applied. Aliases are expanded, and the bytes they add are limited in proportion to the
-//! size of the document.
+//! document's size.
 
 mod scalar;
 
@@ -207,7 +207,7 @@ impl<'t> Writer<'t> {
         Cut { at, out: self.out.len(), anchors, places }
     }
 
-    /// Called before a value: writes the comma of a list and handles keys that are not scalars.
+    /// Called before a value: writes a list's comma and handles keys that are not scalars.
     fn begin(&mut self, at: usize) {
         let cut = self.cut(at);
         let Some(open) = self.open.last_mut() else { return };

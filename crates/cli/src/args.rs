@@ -160,7 +160,7 @@ pub(crate) enum CliCommand {
     #[command(after_help = "Example: milepost secret set SHOP_TOKEN")]
     Secret(Deferred<SecretCommand>),
     /// Serve agents over standard input and output (MCP)
-    #[command(after_help = "Example, in the configuration of an MCP client:\n  \
+    #[command(after_help = "Example, in an MCP client's configuration:\n  \
         {\"mcpServers\": {\"milepost\": {\"command\": \"milepost\", \"args\": [\"mcp\"]}}}")]
     Mcp(Deferred<McpArgs>),
     /// Serve agents over HTTP (MCP), by default on this machine only
@@ -198,7 +198,7 @@ pub(crate) enum CliCommand {
     /// Print the manual page, or write one page per command
     #[command(after_help = "Example: milepost man --dir ~/.local/share/man/man1")]
     Man(Deferred<ManArgs>),
-    /// Print the JSON Schema of workflows, or of what a command prints
+    /// Print the JSON Schema for workflows, or for a command's output
     #[command(after_help = "Example: milepost schema workflow > workflow.schema.json\n\
         Example: milepost schema output runs\n\
         In a document: # yaml-language-server: $schema=workflow.schema.json")]
@@ -225,7 +225,7 @@ pub(crate) enum SchemaKind {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// The folder of the project [default: the working directory]
+    /// The project folder [default: the working directory]
     pub(crate) dir: Option<PathBuf>,
 }
 

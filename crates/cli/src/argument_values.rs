@@ -98,7 +98,7 @@ pub(crate) fn pair<'p>(pair: &'p str, code: Code, example: &str) -> CliResult<(&
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct InputArgs {
-    /// An input as `name=value`; write types other than text as JSON
+    /// An input as `name=value`; write values other than text as JSON
     #[arg(short, long = "input", value_name = "NAME=VALUE")]
     pub(crate) input: Vec<String>,
     /// All inputs as one JSON object: a file, the object itself, or `-` for standard input

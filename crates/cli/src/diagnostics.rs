@@ -98,7 +98,7 @@ fn help<'a>(
     }
 }
 
-/// The line of a violation, extracted so that a large document is not rendered repeatedly.
+/// The line with a violation, extracted so that a large document is not rendered repeatedly.
 struct Window<'s> {
     text: &'s str,
     start: usize,

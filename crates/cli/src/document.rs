@@ -1,4 +1,4 @@
-//! The workflow that a command operates on: a file, standard input, or an entry of the library.
+//! The workflow that a command operates on: a file, standard input, or a library entry.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -125,7 +125,7 @@ fn show_next(next: &NextStep, args: &GuideNextArgs, terminal: &mut Terminal) {
         let context = context.map(|given| format!(" --context '{}'", given.to_string_lossy()));
         // Never wrapped, because users copy it.
         terminal.remark(format!(
-            "\nwhen it is done: milepost guide next {} --done {}{}",
+            "\nwhen the step is done: milepost guide next {} --done {}{}",
             args.target.to_string_lossy(),
             done.join(","),
             context.unwrap_or_default()

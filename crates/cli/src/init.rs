@@ -18,7 +18,7 @@ const WORKFLOW: &str = "order-report";
 const CATALOG: &str = "shop-api";
 /// The folder of a project's files, within the project.
 const FOLDER: &str = ".milepost";
-/// The OpenAPI document of the catalog, within that folder.
+/// The catalog's OpenAPI document, within that folder.
 const DOCUMENT: &str = "shop.yaml";
 
 /// The files of a project, in the order in which they are written.

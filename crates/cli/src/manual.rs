@@ -41,7 +41,7 @@ fn page(command: &Command) -> CliResult<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Writes the page of a command and of all its subcommands, overwriting those of earlier versions.
+/// Writes the pages for a command and all its subcommands, overwriting any earlier versions.
 fn write(command: &Command, folder: &Path, pages: &mut Vec<String>) -> CliResult<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let file = format!("{name}.1");

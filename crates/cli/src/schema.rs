@@ -57,7 +57,7 @@ fn outputs() -> Map<String, Value> {
     }
     let run = all.get("show").cloned().unwrap_or_default();
     let event = json!({"type": "object", "required": ["seq", "at_ms", "event"], "properties": {
-        "seq": {"type": "integer", "description": "The number of the event"},
+        "seq": {"type": "integer", "description": "The event's number"},
         "at_ms": {"type": "integer", "description": "When it happened, in milliseconds since 1970"},
         "event": {"type": "string", "description": "The event's name; its fields are next to it"},
     }});

@@ -37,7 +37,7 @@ pub(crate) enum SecretCommand {
 pub(crate) struct SetSecretArgs {
     /// The name of the secret
     pub(crate) name: String,
-    /// The only origin it may be sent to
+    /// The only origin the secret may be sent to
     #[arg(long, value_name = "URL")]
     pub(crate) origin: Option<String>,
 }

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::terminal::Terminal;
 use crate::terminal_user::TerminalUser;
 
-/// The operations of one command, and the user who ran it.
+/// The operations for one command, and the user who ran it.
 pub(crate) struct CliSession {
     pub(crate) operations: Operations,
     pub(crate) user: TerminalUser,

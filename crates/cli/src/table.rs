@@ -155,11 +155,11 @@ mod tests {
 
     #[test]
     fn the_widest_gives_way_and_the_first_does_not() {
-        let row = ["the-name-of-it", "a text that is rather long", "succeeded"];
+        let row = ["the-name-of-it", "a line that is rather long", "succeeded"];
         let rows = vec![row.map(str::to_owned).to_vec()];
         let table = render(&["name", "text", "status"], &rows, 40);
         let expected =
-            "NAME            TEXT           STATUS\nthe-name-of-it  a text that…   succeeded";
+            "NAME            TEXT           STATUS\nthe-name-of-it  a line that…   succeeded";
         assert_eq!(table, expected);
         assert!(render(&["name", "text", "status"], &rows, 20).lines().all(|one| one.len() <= 22));
     }

@@ -194,8 +194,8 @@ const NEXT: &str = "next: ";
 /// Commands that work the same inside and outside a demo, or that lead out of it.
 const EVERYWHERE: [&str; 4] = ["demo", "docs", "init", "mcp"];
 
-/// Rewrites the commands in a message so that they work for the user. The runs of a demo are only
-/// reachable through `milepost demo -- …`.
+/// Rewrites the commands in a message so that they work for the user. A demo's runs are reachable
+/// only through `milepost demo -- …`.
 fn typeable(text: &str, in_demo: bool) -> Cow<'_, str> {
     const PROGRAM: &str = "milepost ";
     if !in_demo || !text.contains(PROGRAM) {

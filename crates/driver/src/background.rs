@@ -1,4 +1,4 @@
-//! The background work of a driver: sends heartbeats, wakes runs when they are due, and acquires
+//! A driver's background work: sends heartbeats, wakes runs when they are due, and acquires
 //! orphaned ones.
 
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use crate::active::WrittenRun;
 use crate::heartbeat::HeartbeatPermit;
 use crate::{Driver, RunError, limits};
 
-/// A child run of a step.
+/// A child run started by a step.
 pub(crate) struct Child {
     pub(crate) parent: RunId,
     pub(crate) key: StepKey,
@@ -129,7 +129,7 @@ impl Driver {
         let end = match done {
             Ok(()) | Err(Hindrance::NotNow) => return,
             Err(Hindrance::Unreadable(reason)) => ChildEnd::untold(format!(
-                "it is unknown what the child run of this step did: {reason}"
+                "it is unknown what this step's child run has done: {reason}"
             )),
             Err(Hindrance::Failed(failure)) => ChildOutcome::Failed { failure }.into(),
         };

@@ -1,5 +1,5 @@
-//! The driver of this process: it acquires runs, drives each in its own task, and sends messages to
-//! runs that other processes are driving.
+//! This process's driver: it acquires runs, drives each in its own task, and sends messages to runs
+//! that other processes are driving.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -32,13 +32,13 @@ use crate::run_task::{RunHold, RunTask};
 use crate::service::{RunFuture, RunService, SignalRequest};
 use crate::{RunError, RunWatcher, ids, limits, load, trace};
 
-/// Drives the runs of a journal in this process. Clones share the driver.
+/// Drives the runs in a journal from this process. Clones share the driver.
 #[derive(Debug, Clone)]
 pub struct Driver {
     pub(crate) inner: Arc<DriverInner>,
 }
 
-/// The dependencies of a driver.
+/// A driver's dependencies.
 pub struct DriverPorts {
     /// Where runs are stored.
     pub journal: Arc<dyn Journal>,
@@ -131,7 +131,7 @@ impl Driver {
         (self.inner.clock)()
     }
 
-    /// The clock of a run whose last event was at this time.
+    /// The clock for a run whose last event was at this time.
     pub(crate) fn clock_of(&self, last_ms: u64) -> RunClock {
         RunClock::of(&self.inner.clock, last_ms)
     }
@@ -292,7 +292,7 @@ impl Driver {
         Ok(OpenWorld { sender: Arc::new(MissingWorldSender { failure, sender }), pin: None })
     }
 
-    /// Opens the world of a run.
+    /// Opens a run's world.
     pub(crate) async fn world(
         &self,
         run: &RunId,

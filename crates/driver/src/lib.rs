@@ -2,7 +2,7 @@
 //!
 //! One task drives a run while this process holds the run's lease. A run that is waiting for
 //! somebody is released, so that waiting costs only a row in the journal; a process that sends it a
-//! message acquires it again. Storage and sending requests are behind the ports of the engine.
+//! message acquires it again. Storage and sending requests are behind the engine's ports.
 
 mod active;
 mod background;

@@ -1,4 +1,4 @@
-//! Every limit of the driver.
+//! All driver limits.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub const CLAIMS: usize = 32;
 pub const PARENT_TOLD: Duration = Duration::from_secs(1);
 /// How long a child run may take to accept a message from its parent.
 pub const CHILD_TOLD: Duration = Duration::from_secs(5);
-/// Maximum number of queued request outcomes of one run.
+/// Maximum number of queued request outcomes for one run.
 pub const OUTCOMES: usize = 64;
 /// How often a run checks its inbox and its child runs, in case a wake-up was lost.
 pub const RUN_POLL: Duration = Duration::from_secs(5);
@@ -54,7 +54,7 @@ pub const IDLE_POLL: Duration = Duration::from_millis(5);
 /// How long a reader of an ended run waits for its driver to hand it over; otherwise the reader
 /// loads the same state from the journal.
 pub const HAND_OVER: Duration = Duration::from_millis(50);
-/// Maximum number of events of a driven run that are kept for its followers; a follower that falls
+/// Maximum number of a driven run's events that are kept for its followers; a follower that falls
 /// behind reads the journal.
 pub const RECENT_EVENTS: usize = 512;
 /// Maximum number of cached runs that this process does not drive.

@@ -35,7 +35,7 @@ pub async fn load(journal: &dyn Journal, run: &RunId) -> Result<LoadedRun, RunEr
     Ok(LoadedRun { record, state, flow })
 }
 
-/// The events of a run after a sequence number.
+/// A run's events after a sequence number.
 pub(crate) async fn entries(
     journal: &dyn Journal,
     run: &RunId,
@@ -61,7 +61,7 @@ pub(crate) struct Pin {
 }
 
 impl Pin {
-    /// The current pin of a run.
+    /// A run's current pin.
     pub(crate) fn of(head: &RunCreated) -> Pin {
         let (text_hash, plan_hash) = (head.text_hash.clone(), head.plan_hash.clone());
         Pin { text_hash, plan_hash, language: language(head) }
@@ -102,7 +102,7 @@ pub(crate) async fn flow(journal: &dyn Journal, run: &RunId, pin: &Pin) -> Resul
     Ok(Flow::of(Arc::new(pinned.workflow)))
 }
 
-/// The state of a run for the index.
+/// A run's state for the index.
 pub(crate) fn standing(interpreter: &Interpreter) -> RunSummary {
     let (state, status) = (interpreter.state(), interpreter.status());
     RunSummary {

@@ -260,7 +260,7 @@ impl RunTask {
             match message.signal {
                 Ok(signal) => self.told(id, signal).await?,
                 Err(reason) => {
-                    let hint = "send it with the same version of the program";
+                    let hint = "send the message from the same version of the program";
                     self.refuse(id, Failure::new(Code::ParamsInvalid, reason, hint)).await?;
                 }
             }

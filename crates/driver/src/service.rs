@@ -21,7 +21,7 @@ pub trait RunReader: Send + Sync + fmt::Debug {
     /// Finds a run by its id or a prefix of it.
     fn find<'a>(&'a self, named: &'a str) -> RunFuture<'a, RunId>;
 
-    /// The current state of a run in the journal.
+    /// A run's current state in the journal.
     fn snapshot<'a>(&'a self, run: &'a RunId) -> RunFuture<'a, Snapshot>;
 
     /// Waits until a run has changed.
@@ -36,7 +36,7 @@ pub trait RunReader: Send + Sync + fmt::Debug {
         told: &'a (dyn Fn(&StepKey, StepStatus) + Sync),
     ) -> RunFuture<'a, Snapshot>;
 
-    /// The events of a run after a sequence number.
+    /// A run's events after a sequence number.
     fn events<'a>(&'a self, run: &'a RunId, after: u64) -> RunFuture<'a, RunUpdates>;
 
     /// Lists runs, newest first.
@@ -69,7 +69,7 @@ pub trait RunService: RunReader {
     /// Drives orphaned runs that have something to do.
     fn adopt_orphans(&self) -> RunFuture<'_, ()>;
 
-    /// Waits until no run of this process can continue on its own.
+    /// Waits until no run in this process can continue on its own.
     fn idle(&self) -> BoxFuture<'_, ()>;
 
     /// Waits until all messages between runs have arrived.
@@ -116,7 +116,7 @@ pub enum Until {
     Rest,
 }
 
-/// New events of a run, and its status after them.
+/// A run's new events, and its status after them.
 #[derive(Debug)]
 pub struct RunUpdates {
     pub entries: Vec<Arc<JournalEntry>>,

@@ -69,7 +69,7 @@ impl Sleepers {
         locked(&self.sleeping).remove(run);
     }
 
-    /// Sets when the next run of another process is due.
+    /// Sets when the next run released by another process is due.
     pub(crate) fn watch(&self, others_ms: Option<u64>) {
         locked(&self.sleeping).others_ms = others_ms;
         self.changed.notify_one();
@@ -120,8 +120,8 @@ impl Sleepers {
         Some(next.min(limits::ALARM_POLL))
     }
 
-    /// Removes and returns the runs that are due, and whether a run of another process is due. Each
-    /// run must then be marked as [tried](Sleepers::tried).
+    /// Removes and returns the runs that are due, and whether a run released by another process is
+    /// due. Each run must then be marked as [tried](Sleepers::tried).
     pub(crate) fn due(&self, wall_now_ms: u64) -> (Vec<DueRun>, bool) {
         let mut sleeping = locked(&self.sleeping);
         let mut due = Vec::new();

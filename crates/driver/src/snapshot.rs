@@ -68,7 +68,7 @@ impl RunProgress {
     }
 }
 
-/// The child runs of a run, if it is doing nothing else.
+/// A run's child runs, if it is doing nothing else.
 pub(crate) fn children(state: &State) -> Vec<RunId> {
     let mut children = Vec::new();
     for (_, step) in state.open() {

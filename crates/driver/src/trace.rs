@@ -1,5 +1,5 @@
-//! What is logged and counted about runs: only ids, names and numbers. The inputs, requests and
-//! responses of a run are in its journal and nowhere else.
+//! What is logged and counted about runs: only ids, names and numbers. A run's inputs, requests and
+//! responses are in its journal and nowhere else.
 
 use milepost_engine::StepKey;
 use milepost_engine::event::JournalEntry;
@@ -10,14 +10,14 @@ use tracing::Span;
 
 const TARGET: &str = "milepost::run";
 
-/// The span of a run while this process drives it.
+/// The span for a run while this process drives it.
 pub(super) fn run(run: &RunId, workflow: &str) -> Span {
     // No parent, because the run outlives the call that started it.
     tracing::info_span!(target: TARGET, parent: None, "run", run_id = run.as_str(),
         workflow_id = workflow)
 }
 
-/// The span of one attempt of a step.
+/// The span for one attempt at a step.
 pub(super) fn step(key: &StepKey, command: &str, attempt: u32) -> Span {
     tracing::info_span!(target: TARGET, "step", step_id = key.as_str(), command, attempt)
 }

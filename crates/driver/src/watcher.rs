@@ -27,12 +27,12 @@ use crate::sleepers::Sleepers;
 use crate::snapshot::{RunProgress, Snapshot, children};
 use crate::{RunError, limits, locked};
 
-/// Read access to the runs of a journal.
+/// Read access to the runs in a journal.
 #[derive(Debug)]
 pub struct RunWatcher {
     journal: Arc<dyn Journal>,
     driven: Mutex<HashMap<RunId, Arc<ActiveRun>>>,
-    /// Counts of messages sent and received between runs of this process; while they differ, more
+    /// Counts of messages sent and received between runs in this process; while they differ, more
     /// work may be pending.
     sent: AtomicU64,
     arrived: AtomicU64,
@@ -395,7 +395,7 @@ impl RunWatcher {
         DeliveryGuard(Arc::clone(self))
     }
 
-    /// Waits until no run of this process can continue on its own: each one has ended, is waiting
+    /// Waits until no run in this process can continue on its own: each one has ended, is waiting
     /// for somebody, or cannot be written any further.
     pub(crate) async fn idle(&self) {
         loop {

@@ -183,7 +183,7 @@ pub(crate) fn due(flow: &Flow, state: &State) -> Vec<StepKey> {
     open.map(|(key, _)| key.clone()).collect()
 }
 
-/// The verdict in an event: the execution, and the issues of its submission (empty if accepted).
+/// The verdict in an event: the execution, and the issues with its submission (empty if accepted).
 pub(crate) fn verdict(event: &Event) -> Option<(StepKey, Vec<SubmissionIssue>)> {
     match event {
         Event::SubmissionAccepted(submission) => Some((submission.key.clone(), Vec::new())),
@@ -233,7 +233,7 @@ pub(crate) fn decision(
         return Err(Cause::NoPerson.into());
     }
     let proof = Proof { presence: decided.presence, signature: decided.signature.clone() };
-    // An approval may also be answered in the client that shows it.
+    // An approval request may also be answered in the client that shows it.
     let text = decided.signed_text(&state.head.run);
     proven_by(state, world, Presence::Elicitation, Some(&proof), &text)?;
     if let Some(Action::Approve(approve)) = flow.of_key(key).map(|step| &step.action) {
@@ -252,8 +252,8 @@ pub(crate) fn decision(
     Ok(Some(if approve { Event::Approved(verdict) } else { Event::Rejected(verdict) }))
 }
 
-/// Checks that a person proved their presence at a terminal, or more strongly if the run requires
-/// it. Unattended approval by configuration covers only approvals.
+/// Checks that a person proved their presence at a terminal, or by stronger means if the run
+/// requires it. Unattended approval by configuration covers only approvals.
 pub(crate) fn proven(
     state: &State,
     world: &dyn WorldView,

@@ -1,4 +1,4 @@
-//! The events of a run. A run's state is the fold of its events and nothing else.
+//! A run's events. The run's state is the fold of its events and nothing else.
 //!
 //! Events record facts and decisions, not progress. Recorded events are never edited: a field added
 //! later has a default, and if the meaning of a field changes, a new event is introduced.
@@ -92,7 +92,7 @@ pub enum Event {
     },
     StepSucceeded {
         key: StepKey,
-        /// The output, unless it is the answer of the last attempt or the submission.
+        /// The output, unless it is the last attempt's answer or the submission.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
     },
@@ -231,7 +231,7 @@ pub struct RunCreated {
     pub plan_hash: String,
     /// The inputs, with placeholders in place of secrets.
     pub inputs: Map<String, Value>,
-    /// Random and secret, so that nobody outside can forge the placeholder of a secret.
+    /// Random and secret, so that nobody outside can forge a secret placeholder.
     #[serde(rename = "seal")]
     pub nonce: String,
     /// The names of the inputs that are secrets.
@@ -260,7 +260,7 @@ pub struct RunCreated {
     pub person: Option<String>,
     /// The deadline after which the run is canceled.
     pub deadline_ms: u64,
-    /// Whether every call is answered by the mock of its catalog.
+    /// Whether every call is answered by its catalog's mock.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mock: bool,
     /// The world in which the run's requests are sent, regardless of which process drives the run.
@@ -334,7 +334,7 @@ impl Proof {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     pub key: StepKey,
-    /// The number of the attempt at this execution, starting at 1.
+    /// The attempt number within this execution, starting at 1.
     pub attempt: u32,
     /// Lets a server recognize a repeated request.
     pub idempotency_key: String,
@@ -375,12 +375,12 @@ pub struct CallAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Settlement {
-    /// It happened, with this output.
+    /// The request took effect, or the step is done, with this output.
     Happened {
         #[serde(default)]
         output: Value,
     },
-    /// It did not happen, so the request is sent again.
+    /// The request did not take effect and is sent again, or the agent gets new attempts.
     DidNot,
     /// Give up: the step fails.
     GiveUp,
@@ -433,7 +433,7 @@ pub struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
-    /// Whether the request shows or lists a step as one that sends something.
+    /// Whether the approval request shows or lists a step as one that sends something.
     pub(crate) fn names(&self, key: &StepKey) -> bool {
         let listed = key.list().is_some_and(|(list, _)| self.unshown.contains(&list));
         listed || self.unshown.contains(key) || self.shown.iter().any(|shown| shown.key == *key)

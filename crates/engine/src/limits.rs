@@ -1,4 +1,4 @@
-//! Every limit of the engine.
+//! All engine limits.
 
 /// Default maximum number of submissions that an agent may make for a step.
 pub const SUBMISSIONS: u32 = 5;
@@ -15,20 +15,20 @@ pub const BACKOFF_MS: u64 = 500;
 pub const BACKOFF_MAX_MS: u64 = 30_000;
 /// Maximum delay that a server may request.
 pub const RETRY_AFTER_MAX_MS: u64 = 600_000;
-/// Default timeout of one attempt.
+/// Default timeout for one attempt.
 pub const ATTEMPT_MS: u64 = 30_000;
 /// How long after its timeout a request may still arrive: it starts shortly after it is recorded,
 /// and the operating system keeps delivering what is already in a socket buffer.
 pub const ARRIVAL_MARGIN_MS: u64 = 30_000;
-/// Default timeout of a run.
+/// Default timeout for a run.
 pub const RUN_MS: u64 = 24 * 60 * 60 * 1000;
 /// Default delay between two polling passes.
 pub const POLL_MS: u64 = 5_000;
-/// Default timeout of polling, if the workflow does not limit the number of passes.
+/// Default timeout for polling, if the workflow does not limit the number of passes.
 pub const POLL_TOTAL_MS: u64 = 600_000;
 /// Default maximum number of times that a rejection may send a run back.
 pub const SENT_BACK: u32 = 3;
-/// Maximum number of characters of a name in the description of an actor.
+/// Maximum number of characters shown of an actor's name.
 pub const COMMENT_CHARS: usize = 4_096;
 /// Maximum number of steps in a workflow for which a debug build compares the incrementally updated
 /// frontier with one derived from the state.

@@ -156,7 +156,7 @@ pub fn plan(
 }
 
 /// Plans what a run does once a driver picks it up, without restarting anything. The requests that
-/// the last process left in flight are settled first, as a new driver would settle them.
+/// the previous process left in flight are settled first, as a new driver would settle them.
 pub fn ahead(
     flow: &Flow,
     state: &State,

@@ -80,12 +80,12 @@ fn replace_in_value(
     }
 }
 
-/// A value as it may be shown, with the placeholders of secrets masked.
+/// A value as it may be shown, with secret placeholders masked.
 pub fn mask_secrets(nonce: &str, value: &Value) -> Value {
     replace_secrets(nonce, value, &mut |name| Some(secret::mark(name)))
 }
 
-/// A string as it may be shown, with the placeholders of secrets masked.
+/// A string as it may be shown, with secret placeholders masked.
 pub fn mask_text(nonce: &str, text: &str) -> String {
     replace_in_text(&open(nonce), text, &mut |name| Some(secret::mark(name)))
 }

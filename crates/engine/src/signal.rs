@@ -56,7 +56,7 @@ pub struct SubmissionSignal {
     /// The step; if absent, the one that is due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The number of the attempt; if absent, the current one.
+    /// The attempt number; if absent, the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The agent's output; absent if only variables are added.
@@ -90,7 +90,7 @@ pub struct DecisionSignal {
 }
 
 impl DecisionSignal {
-    /// The string to sign, which is valid only for this decision on this question of this run.
+    /// The string to sign, which is valid only for this decision on this question in this run.
     pub fn signed_text(&self, run: &str) -> String {
         let word = if self.approve { "approve" } else { "reject" };
         let answer = self.answer.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -101,7 +101,7 @@ impl DecisionSignal {
 }
 
 /// The string to sign when a person decides the outcome of a step. It is valid only for this
-/// decision on this attempt of this run.
+/// decision on this attempt in this run.
 pub fn settled_text(run: &str, key: &StepKey, asked: Option<u64>, decision: &Settlement) -> String {
     let asked = asked.map(|seq| seq.to_string()).unwrap_or_default();
     let word = serde_json::to_string(decision).unwrap_or_default();

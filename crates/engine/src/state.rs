@@ -523,7 +523,7 @@ impl State {
                 step.awaiting.clone_from(&submission.messages);
                 step.submission = Some(Submission { messages: Vec::new(), ..submission.clone() });
                 step.phase = Phase::Verifying;
-                // The checks of an earlier submission do not apply to a new one.
+                // An earlier submission's checks do not apply to a new one.
                 let below = self.below(&submission.key).map(|(below, _)| below.clone());
                 let checks: Vec<StepKey> = below.collect();
                 checks.iter().for_each(|check| self.forget(check));

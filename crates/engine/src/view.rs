@@ -202,7 +202,7 @@ pub struct StepBrief {
     pub checks: Vec<String>,
     /// The schema that the output must match.
     pub output_schema: Option<Value>,
-    /// The number of the attempt.
+    /// The attempt number.
     pub attempt: u32,
     /// Attempts that are left, including this one.
     pub attempts_left: u32,

@@ -115,7 +115,7 @@ impl Contract for Guides {
     }
 }
 
-/// A client of this contract. It cannot be asked questions, and warnings go to the log.
+/// A client that uses this contract. It cannot be asked questions, and warnings go to the log.
 #[derive(Default)]
 struct GuideCaller(Mutex<Vec<String>>);
 

@@ -1,4 +1,4 @@
-//! Continues orphaned runs alongside a server, with the operations of that server.
+//! Continues orphaned runs alongside a server, with that server's operations.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -2,7 +2,7 @@
 //! transport.
 //!
 //! `rmcp` reports invalid parameters as an unknown method, does not name unknown methods, and
-//! supports only the tasks of the extension. Nothing here does I/O or keeps state.
+//! supports tasks only as the extension defines them. Nothing here does I/O or keeps state.
 
 use rmcp::model::{
     CallToolRequest, ClientRequest, CustomResult, InitializeResult, JsonObject, JsonRpcMessage,
@@ -59,7 +59,7 @@ pub(crate) enum Era {
     Stateless,
     /// Clients open with a handshake, and tasks are not supported.
     Handshake,
-    /// Clients open with a handshake, and follow calls as tasks in the form of 2025-11-25.
+    /// Clients open with a handshake, and follow calls as revision 2025-11-25 tasks.
     OlderTasks,
 }
 
@@ -70,7 +70,7 @@ impl Era {
         if has_tasks && revision == Revision::V20251125 { Era::OlderTasks } else { Era::Handshake }
     }
 
-    /// Whether a call is answered in the form that only 2025-11-25 has.
+    /// Whether a call is answered in the form that only revision 2025-11-25 has.
     fn is_older(self, method: &str, params: &JsonObject) -> bool {
         self == Era::OlderTasks
             && match method {

@@ -53,12 +53,12 @@ impl<const N: usize> Counts<N> {
         Counts { words, counts: [const { Counter::new() }; N] }
     }
 
-    /// Increments the count of a label value.
+    /// Increments the count for a label value.
     pub fn add(&self, word: &str) {
         self.counts[place(&self.words, word)].add(1);
     }
 
-    /// The count of a label value.
+    /// The count for a label value.
     pub fn get(&self, word: &str) -> u64 {
         self.counts[place(&self.words, word)].get()
     }
@@ -87,12 +87,12 @@ impl<const R: usize, const C: usize> CountTable<R, C> {
         CountTable { rows, columns, counts: [const { [const { Counter::new() }; C] }; R] }
     }
 
-    /// Increments the count of a combination.
+    /// Increments the count for a combination.
     pub fn add(&self, row: &str, column: &str) {
         self.counts[place(&self.rows, row)][place(&self.columns, column)].add(1);
     }
 
-    /// The count of a combination.
+    /// The count for a combination.
     pub fn get(&self, row: &str, column: &str) -> u64 {
         self.counts[place(&self.rows, row)][place(&self.columns, column)].get()
     }

@@ -1,4 +1,4 @@
-//! Counts how often the validator rejected each location of a response. A location that does not
+//! Counts how often the validator rejected each location in a response. A location that does not
 //! validate is generated differently; one that never validates is left out; if it cannot be left
 //! out, its parent is generated differently.
 

@@ -42,7 +42,7 @@ pub(crate) fn decode(bytes: &[u8], content_type: &str, schema: &CompiledSchema) 
     }
 }
 
-/// The names and values of a multipart form. Files are read as text too, because schemas do not
+/// The names and values in a multipart form. Files are read as text too, because schemas do not
 /// describe bytes.
 fn parts(bytes: &[u8], content_type: &str) -> Option<Vec<(String, String)>> {
     let boundary = parameter(content_type, "boundary")?;
@@ -62,7 +62,7 @@ fn parts(bytes: &[u8], content_type: &str) -> Option<Vec<(String, String)>> {
     None
 }
 
-/// A parameter of a header: `boundary=x`, `name="x"`.
+/// A header parameter: `boundary=x`, `name="x"`.
 fn parameter(header: &str, name: &str) -> Option<String> {
     header.split(';').skip(1).find_map(|part| {
         let (key, value) = part.trim().split_once('=')?;

@@ -18,18 +18,18 @@ use crate::{Call, Mock, MockResponse};
 #[derive(Debug, Clone)]
 struct Subject<'b> {
     collection: usize,
-    /// Its path with parameters filled in.
+    /// The collection's path, with parameters filled in.
     key: String,
     /// The parameter at the end of an item's path.
     parameter: Option<String>,
     /// The id in the path, for an item.
     id: Option<String>,
-    /// The body of the request.
+    /// The request body.
     body: Option<&'b Value>,
 }
 
 impl Mock {
-    /// The response of an operation on a collection; `None` if one has to be generated.
+    /// The response to an operation on a collection; `None` if it has to be generated.
     pub(crate) fn stateful(
         &mut self,
         call: &Call<'_>,
@@ -178,7 +178,7 @@ impl Mock {
             }
             resource
         } else {
-            // PUT creates the resource if the document allows it, by declaring 201.
+            // PUT creates the resource if the document allows that by declaring 201.
             let makes = call.command.method == Method::Put
                 && call.command.responses.iter().any(|response| response.status == "201");
             if !makes {
@@ -219,7 +219,7 @@ impl Mock {
         Some(self.with_status(call, &[404, 410], &words))
     }
 
-    /// The response of an operation, containing the resource.
+    /// An operation's response, containing the resource.
     fn show(
         &mut self,
         call: &Call<'_>,
@@ -257,7 +257,7 @@ impl<'b> Subject<'b> {
     }
 }
 
-/// Whether a member with this name wraps a resource of the collection: `data`, or `order` for
+/// Whether a member with this name wraps one of the collection's resources: `data`, or `order` for
 /// `/orders`.
 fn is_wrapper(name: &str, collection: &str) -> bool {
     let last = collection.rsplit('/').next().unwrap_or(collection);

@@ -1,4 +1,4 @@
-//! Everything that applies to one location of a response, collected from schemas, their references,
+//! Everything that applies to one location in a response, collected from schemas, their references,
 //! their parts (`allOf`) and the chosen branches (`oneOf`, `anyOf`, `if`).
 
 use milepost_catalog::schema::{Definitions, follow, resolve};

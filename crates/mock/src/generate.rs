@@ -15,18 +15,18 @@ use crate::resource::is_id_like;
 use crate::schema::CompiledSchema;
 use crate::{number, text};
 
-/// The parameters of a generated value. The same recipe always yields the same value.
+/// The parameters for generating a value. The same recipe always yields the same value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipe<'r> {
     /// The mock's seed.
     pub(crate) seed: u64,
-    /// Distinguishes this value from others of the same schema.
+    /// Distinguishes this value from others generated from the same schema.
     pub(crate) salt: &'r str,
     /// Which examples may be used.
     pub(crate) examples: Examples,
 }
 
-/// Which examples of a schema may be used as values.
+/// Which of a schema's examples may be used as values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Examples {
     All,
@@ -222,7 +222,7 @@ impl<'s> Generator<'_, 's> {
         Some(object)
     }
 
-    /// Generates the value of a member of the object or list at `above`.
+    /// Generates a value for a member of the object or list at `above`.
     fn member(&mut self, schemas: &[&'s Value], above: Spot<'_>, name: &str) -> Option<Value> {
         self.value(schemas, Spot { at: &below(above.at, name), name, depth: above.depth + 1 })
     }

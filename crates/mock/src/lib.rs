@@ -56,7 +56,7 @@ pub struct MockSource {
 }
 
 impl MockSource {
-    /// The operation of a row.
+    /// The operation for a row.
     pub fn command(&self, row: usize) -> Option<ApiCommand> {
         let row = &self.rows[row];
         self.api.command(CommandId::parse(&format!("{} {}", self.catalog, row.name))?, row)
@@ -97,7 +97,7 @@ impl MockRequest<'_> {
         header(&self.headers, name)
     }
 
-    /// Distinguishes this request from others of the same operation.
+    /// Distinguishes this request from others for the same operation.
     fn salt(&self) -> String {
         let mut query = self.query.clone();
         query.sort();
@@ -113,9 +113,9 @@ pub struct MockResponse {
     /// Headers, with lowercase names.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Milliseconds to wait before sending it.
+    /// Milliseconds to wait before sending the response.
     pub delay_ms: u64,
-    /// Whether to break the connection instead of sending it.
+    /// Whether to break the connection instead of sending the response.
     pub drop: bool,
 }
 
@@ -249,7 +249,7 @@ impl Mock {
         }
     }
 
-    /// Generates the value of a chosen response: from its example if that fits, or else from its
+    /// Generates the value for a chosen response: from its example if that fits, or else from its
     /// schema.
     fn draft(
         &mut self,
@@ -275,7 +275,7 @@ impl Mock {
     fn refuse(&mut self, call: &Call<'_>, refusal: &RequestRefusal) -> MockResponse {
         match refusal {
             RequestRefusal::Invalid(faults) => {
-                let words = faults.iter().map(|(place, message)| format!("{place} {message}"));
+                let words = faults.iter().map(|(place, message)| format!("{place}: {message}"));
                 let words = words.collect::<Vec<_>>().join("; ");
                 let answer = self.with_status(call, &[400, 422], &words);
                 if answer.header("content-type") != Some("application/problem+json")
@@ -304,7 +304,7 @@ impl Mock {
     }
 
     /// The response for the first of `statuses` that the operation documents, or else for the first
-    /// one, with the reason in it.
+    /// one. It includes the reason.
     fn with_status(&mut self, call: &Call<'_>, statuses: &[u16], words: &str) -> MockResponse {
         let Some(choice) = of_first(&call.command, statuses, call.request.header("accept")) else {
             let status = statuses.first().copied().unwrap_or(400);

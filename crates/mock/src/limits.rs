@@ -1,4 +1,4 @@
-//! Every bound of a mock. Limits are inclusive.
+//! All mock limits. Every limit is inclusive.
 
 /// Maximum number of values in a generated response; beyond that, only required values are
 /// generated.
@@ -9,7 +9,7 @@ pub(crate) const RICH_DEPTH: usize = 3;
 pub(crate) const DEPTH: usize = 40;
 /// Maximum number of attempts to generate a response that fits its schema.
 pub(crate) const TRIES: usize = 40;
-/// Maximum number of attempts at one location of a response before it is left out.
+/// Maximum number of attempts at one location in a response before it is left out.
 pub(crate) const PLACE_TRIES: u32 = 9;
 /// Maximum number of validation errors examined per attempt.
 pub(crate) const TRY_FAULTS: usize = 64;
@@ -19,7 +19,7 @@ pub(crate) const TEXT_CHARS: usize = 4_096;
 pub(crate) const PATTERN_TRIES: u64 = 48;
 /// Maximum number of items in a generated list.
 pub(crate) const LIST_ITEMS: usize = 1_000;
-/// Maximum number of references, parts and branches that apply to one location of a response.
+/// Maximum number of references, parts and branches that apply to one location in a response.
 pub(crate) const SCHEMA_PARTS: usize = 512;
 /// The number of resources in a new collection.
 pub(crate) const FRESH_ITEMS: usize = 3;
@@ -38,7 +38,7 @@ pub(crate) const NEAR_PATHS: usize = 3;
 /// Maximum number of compiled schemas in the cache.
 pub(crate) const SCHEMAS: usize = 512;
 /// Maximum total size of the cached schemas as JSON, in bytes; compiled, they take several times as
-/// much.
+/// much memory.
 pub(crate) const SCHEMA_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum number of fully loaded commands in the cache.
 pub(crate) const COMMANDS: usize = 16;

@@ -1,5 +1,5 @@
-//! Generates numbers that are within bounds and, if the bounds allow it, plausible for the name of
-//! their property.
+//! Generates numbers that are within bounds and, if the bounds allow it, plausible for their
+//! property's name.
 
 use serde_json::{Number, Value};
 

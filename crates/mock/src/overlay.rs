@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::limits;
 use crate::schema::CompiledSchema;
 
-/// The JSON pointer of an object in a response, and the members to put there.
+/// The JSON pointer to an object in a response, and the members to put there.
 pub(crate) type Layer<'f> = (String, &'f Map<String, Value>);
 
 /// A response with layers applied; `None` if it stays invalid even after members are dropped.

@@ -1,5 +1,5 @@
-//! Pagination of lists: which part of a list a request selects, and the response fields that
-//! describe the other pages.
+//! List pagination: which part of a list a request selects, and the response fields that describe
+//! the other pages.
 
 use milepost_catalog::command::{ApiCommand, Location};
 use milepost_catalog::finding::below;
@@ -49,7 +49,7 @@ impl Page {
         let (offset, page) = (given(OFFSETS), given(PAGES));
         let start = match (cursor, page, offset) {
             (Some((_, Some(""))), ..) => 0,
-            // An unknown cursor ends the iteration; starting over would never end.
+            // An unknown cursor ends the iteration; starting over would loop forever.
             (Some((_, Some(cursor))), ..) => {
                 ids.iter().position(|id| *id == cursor).map_or(total, |at| at + 1)
             }
@@ -91,7 +91,7 @@ impl Page {
         Some(format!("<{url}>; rel=\"next\""))
     }
 
-    /// Updates the pagination fields of a response, if it has any and its schema allows it.
+    /// Updates a response's pagination fields, if it has any and its schema allows it.
     pub(crate) fn describe(
         &self,
         body: &mut Value,

@@ -10,7 +10,7 @@ use crate::limits;
 use crate::schema::CompiledSchema;
 use crate::{Call, MockRequest};
 
-/// The raw strings of a parameter, before they are converted to its types.
+/// A parameter's raw strings, before they are converted to its types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Texts {
     /// A single string, or one for each repetition of the name.
@@ -162,7 +162,8 @@ fn put(within: &mut Vec<(String, Texts)>, steps: &[&str], value: String) {
     }
 }
 
-/// The value of the strings: the first interpretation that fits the schema, or else the first one.
+/// The value that the strings represent: the first interpretation that fits the schema, or else the
+/// first one.
 pub(crate) fn typed(texts: &Texts, schema: &CompiledSchema) -> Value {
     let by_branches = |number: usize| read_by(texts, &[&schema.value], schema, number);
     let as_text = first(texts).map(Value::from);
@@ -178,7 +179,7 @@ fn first(texts: &Texts) -> Option<&str> {
     }
 }
 
-/// The value that a string looks like without a schema.
+/// The value guessed from a string alone, without a schema.
 fn guess(text: &str) -> Value {
     if text.is_empty() {
         return Value::Null;

@@ -141,7 +141,8 @@ fn write(part: &Hir, reach: usize, random: &mut Random, out: &mut String) {
     }
 }
 
-/// A character of a class: preferably a letter or digit, else a visible character, else the first.
+/// A character from a class: preferably a letter or digit, else a visible character, else the
+/// first.
 fn member(class: &Class, random: &mut Random) -> Option<char> {
     let class = match class {
         Class::Unicode(class) => class.clone(),

@@ -1,5 +1,5 @@
-//! Pseudorandom numbers that depend only on the seed and the location. Every location of a response
-//! has its own stream, so that a change in one leaves the others alone.
+//! Pseudorandom numbers that depend only on the seed and the location. Every location in a response
+//! has its own stream, so that a change in one leaves the others unchanged.
 
 /// A stream of pseudorandom numbers.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ impl Random {
         if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, inclusive.
     pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high - low + 1)
     }

@@ -18,9 +18,9 @@ pub(crate) type RequestFault = (String, String);
 /// Why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RequestRefusal {
-    /// Parameters or body are invalid.
+    /// The parameters or the body are invalid.
     Invalid(Vec<RequestFault>),
-    /// The operation does not accept the media type of the body.
+    /// The operation does not accept the body's media type.
     MediaType { sent: String, taken: Vec<String> },
     /// No credential was sent.
     Unauthenticated,
@@ -52,7 +52,7 @@ fn parameters(schemas: &mut SchemaCache, call: &Call<'_>, faults: &mut Vec<Reque
         let schema = schemas.get(call.route, slot, &parameter.schema, &call.command.defs);
         match parameter::read(parameter, &schema, call) {
             None if parameter.required => {
-                faults.push((place, "is required".to_owned()));
+                faults.push((place, "a value is required".to_owned()));
             }
             // `?pretty=` only states that an optional parameter is present, so its empty value is
             // not checked.
@@ -82,7 +82,7 @@ fn body(
     let mut fault = |at: &str, message| faults.push((format!("body{at}"), message));
     if request.body.is_empty() {
         if body.required {
-            fault("", "is required".to_owned());
+            fault("", "a body is required".to_owned());
         }
         return Ok(None);
     }
@@ -110,7 +110,8 @@ fn body(
     }
 }
 
-/// The content for the media type of a request; without one, the first JSON content.
+/// The content for a request's media type; without a media type, the first JSON content, or else
+/// the first content.
 fn content<'c>(
     contents: &'c [Content],
     request: &'c MockRequest<'_>,
@@ -127,7 +128,7 @@ fn content<'c>(
     found.map(|(index, content)| (index, content, sent))
 }
 
-/// Whether a request carries the credentials of at least one of the requirements.
+/// Whether a request carries the credentials for at least one requirement.
 pub(crate) fn is_authenticated(
     requirements: &[SecurityRequirement],
     schemes: &[(String, SecurityScheme)],

@@ -122,7 +122,7 @@ pub(crate) fn is_id_like(name: &str) -> bool {
     IDS.iter().chain(WEAK_IDS).any(|id| name.ends_with(id))
 }
 
-/// JSON pointer to the id of an object: one of its properties, or one in `metadata`.
+/// JSON pointer to an object's id: one of its properties, or one in `metadata`.
 pub(crate) fn id_pointer(object: &Value, parameter: Option<&str>) -> Option<String> {
     let object = object.as_object()?;
     strong_id(object, parameter).or_else(|| weak_id(object))

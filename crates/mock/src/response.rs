@@ -14,7 +14,7 @@ use crate::xml;
 
 /// The header that marks responses that could not be verified against their schema.
 pub(crate) const MARK: &str = "x-milepost-mock";
-/// The header that gives the reason, because the body may have no field for it.
+/// The header that gives the reason for a response, because the body may have no field for it.
 const REASON: &str = "x-milepost-mock-reason";
 /// A minimal image.
 const PNG: &[u8] = &[
@@ -33,7 +33,7 @@ pub(crate) struct ResponseChoice {
     pub(crate) content: Option<usize>,
 }
 
-/// The response of a successful operation.
+/// The response to a successful operation.
 pub(crate) fn success(command: &ApiCommand, accept: Option<&str>) -> ResponseChoice {
     let preferred: &[u16] = match command.method {
         Method::Post => &[201, 200, 202, 204],
@@ -140,7 +140,7 @@ pub(crate) struct ResponseDraft {
 }
 
 impl ResponseChoice {
-    /// The chosen content, and the cache slot of its schema.
+    /// The chosen content, and the cache slot for its schema.
     pub(crate) fn content<'c>(&self, command: &'c ApiCommand) -> Option<(SchemaSlot, &'c Content)> {
         let (response, content) = (self.response?, self.content?);
         let found = command.responses.get(response)?.contents.get(content)?;

@@ -10,11 +10,11 @@ use percent_encoding::percent_decode_str;
 use crate::MockRequest;
 use crate::limits;
 
-/// The operations of a mock by method and path.
+/// A mock's operations, by method and path.
 #[derive(Debug)]
 pub(crate) struct Router {
     pub(crate) routes: Vec<MockRoute>,
-    /// Base paths of the servers, longest first; always includes the empty one.
+    /// The servers' base paths, longest first; always includes the empty one.
     bases: Vec<String>,
 }
 
@@ -145,7 +145,7 @@ impl MockRoute {
     }
 }
 
-/// The path of a server's URL, without a trailing slash.
+/// The path in a server's URL, without a trailing slash.
 fn base_path(server: &str) -> String {
     let path = match server.split_once("://") {
         Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
@@ -174,7 +174,7 @@ fn pieces(segment: &str) -> Segment {
     template_pieces(segment).into_iter().map(|piece| piece.owned(decode)).collect()
 }
 
-/// The parameter values of a segment; `None` if the text does not match. A parameter matches as
+/// The parameter values in a segment; `None` if the text does not match. A parameter matches as
 /// little as possible, but at least one character.
 fn fill(pieces: &[Piece], text: &str) -> Option<Vec<(String, String)>> {
     match pieces {

@@ -1,4 +1,4 @@
-//! The schemas of a command, compiled for generating and validating values.
+//! A command's schemas, compiled for generating and validating values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::limits;
 #[derive(Debug)]
 pub(crate) struct CompiledSchema {
     pub(crate) value: Value,
-    /// The definitions that it refers to.
+    /// The definitions that the schema refers to.
     pub(crate) defs: Definitions,
     /// `None` if the schema does not compile.
     pub(crate) validator: Option<Validator>,
@@ -43,7 +43,7 @@ impl CompiledSchema {
         self.validator.as_ref().is_none_or(|validator| validator.is_valid(value))
     }
 
-    /// The faults of a value, as JSON pointers and messages.
+    /// The faults in a value, as JSON pointers and messages.
     pub(crate) fn faults(&self, value: &Value) -> Vec<(String, String)> {
         let Some(validator) = &self.validator else { return Vec::new() };
         let errors = validator.iter_errors(value).take(limits::FAULTS);
@@ -75,12 +75,12 @@ fn drop_bad_patterns(schema: &mut Value) {
     }
 }
 
-/// Identifies a schema of a command.
+/// Identifies one of a command's schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SchemaSlot {
     Parameter(usize),
     Body(usize),
-    /// The index of the response, and that of its content.
+    /// The indexes of the response and of its content.
     Response(usize, usize),
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct SchemaCache {
 }
 
 impl SchemaCache {
-    /// A compiled schema of a route's command.
+    /// A compiled schema for a route's command.
     pub(crate) fn get(
         &mut self,
         route: usize,

@@ -1,4 +1,4 @@
-//! The state of a mock: the resources of each collection.
+//! A mock's state: the resources in each collection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +9,7 @@ use crate::{limits, overlay};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resource {
-    /// Its id as it appears in paths.
+    /// The id as it appears in paths.
     pub(crate) id: String,
     pub(crate) value: Value,
     /// JSON pointer to the id in the value.
@@ -52,7 +52,7 @@ impl Resource {
     }
 }
 
-/// The resources of one collection.
+/// The resources in one collection.
 #[derive(Debug, Default)]
 pub(crate) struct StoredCollection {
     pub(crate) items: Vec<Resource>,

@@ -25,7 +25,7 @@ const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 const MIXED: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 /// Generates a string that fits. `tries` is how many times this location has failed; after a
-/// failure, meeting the schema takes precedence over plausibility.
+/// failure, fitting the schema takes precedence over plausibility.
 pub(crate) fn text(
     constraints: &Constraints<'_>,
     name: &str,

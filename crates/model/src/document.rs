@@ -106,8 +106,8 @@ impl Document {
         }
     }
 
-    /// Decodes the workflow and the tree of a document. No rules are applied, so the document may
-    /// contain errors.
+    /// Decodes a document's workflow and tree. No rules are applied, so the document may contain
+    /// errors.
     pub(crate) fn decoded(source: &Source) -> Option<(Workflow, SyntaxNode)> {
         let mut report = Report::of_text(source.text());
         let root = tree(source, &mut report).ok()?;
@@ -147,7 +147,7 @@ impl Document {
         self.root.as_ref()?.node_at(at).map(SyntaxNode::to_value)
     }
 
-    /// The JSON pointer of a position.
+    /// The JSON pointer to a position.
     pub fn pointer(&self, at: milepost_syntax::span::Span) -> String {
         self.root.as_ref().map_or_else(String::new, |root| root.pointer(at))
     }
@@ -175,7 +175,7 @@ impl Document {
         (again.parsed()? == expected).then_some(bytes)
     }
 
-    /// The text with every certain, non-overlapping fix of an error applied; `None` if there is
+    /// The text with every certain, non-overlapping fix for an error applied; `None` if there is
     /// nothing to fix.
     pub fn fixed(&self) -> Option<String> {
         let source = self.source.as_ref()?;
@@ -201,7 +201,7 @@ fn tree(source: &Source, report: &mut Report) -> Result<SyntaxNode, Box<SyntaxFa
     Ok(root)
 }
 
-/// The version of a document: the hash of its bytes.
+/// A document's version: the hash of its bytes.
 pub fn version(bytes: &[u8]) -> String {
     Digest::of(bytes).to_string()
 }
@@ -230,7 +230,7 @@ fn is_usable(violations: &[Violation], spelling: Option<Spelling>, root: &Syntax
     errors.all(|error| criteria.iter().any(|owner| is_within(&error.path, owner)))
 }
 
-/// Collects the pointers of all validation criteria of a guide.
+/// Collects the pointers to all of a guide's validation criteria.
 fn collect_criteria(steps: Option<&SyntaxNode>, pointer: &str, found: &mut Vec<String>) {
     for (index, step) in steps.map_or(&[] as &[SyntaxNode], SyntaxNode::items).iter().enumerate() {
         let here = format!("{pointer}/{index}");
@@ -273,7 +273,7 @@ fn resolve(mut report: Report, source: &Source, root: &SyntaxNode) -> Vec<Violat
         } else {
             Finding::warning(root.at, Rule::TooMany, message)
         };
-        report.findings.push(fault.suggest("fix these first"));
+        report.findings.push(fault.suggest("fix the other findings first"));
     }
     // Aliases matter only for fixes, and most documents need no fixes.
     let mended = report.findings.iter().any(|finding| finding.mend.is_some());

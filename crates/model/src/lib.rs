@@ -5,7 +5,7 @@
 //! [`violation::Violation`]s.
 //!
 //! A document passes through several stages: `milepost-syntax` parses bytes into a tree, `decode`
-//! turns the tree into the types of `language`, `check` applies the rules that need the whole
+//! turns the tree into the types in `language`, `check` applies the rules that need the whole
 //! workflow, and `findings` turns the results into messages. [`plan`] orders the steps of a
 //! workflow, [`graph`] draws them, [`expr`] evaluates their expressions, and `agent` serves callers
 //! that work through them step by step.

@@ -20,7 +20,7 @@ pub const OBJECTIONS: usize = 20;
 pub const PATTERN_BYTES: usize = 4 * 1024;
 /// Maximum size of a compiled regular expression, in bytes.
 pub const PATTERN_COMPILED_BYTES: usize = 1024 * 1024;
-/// Maximum number of backtracking steps of one match with look-around or back-references.
+/// Maximum number of backtracking steps in one match with look-around or back-references.
 pub const PATTERN_STEPS: usize = 1_000_000;
 /// Maximum number of JSON Schema violations reported for one value.
 pub const MISFITS: usize = 20;
@@ -37,7 +37,7 @@ pub const WALK_STEPS: usize = 2_000_000;
 pub const BLOCKED: usize = 100;
 /// Maximum number of warnings reported for one walk.
 pub const REMARKS: usize = 20;
-/// Maximum number of characters between the braces of a variable in a prompt.
+/// Maximum number of characters between the braces around a variable in a prompt.
 pub const REFERENCE_CHARS: usize = 256;
 /// Maximum number of missing variables reported for one prompt.
 pub const MISSING: usize = 100;
@@ -58,7 +58,7 @@ pub const SCHEMA_BYTES: usize = 256 * 1024;
 pub const SCHEMA_NODES: usize = 10_000;
 /// Maximum number of characters in an identifier.
 pub const ID_CHARS: usize = 64;
-/// Maximum number of steps of one run that may run at the same time.
+/// Maximum number of steps in one run that may run at the same time.
 pub const CONCURRENCY: i64 = 64;
 /// Maximum number of passes of a loop.
 pub const ITERATIONS: i64 = 1_000;
@@ -86,9 +86,9 @@ pub(crate) const WALK_KEY_CAPACITY_BYTES: usize = 128;
 
 /// The number of bytes per state, including its transitions.
 pub(crate) const PATTERN_STATE_BYTES: usize = 64;
-/// The number of states of a case-insensitive letter, which has up to three other forms.
+/// The number of states for a case-insensitive letter, which has up to three other forms.
 pub(crate) const PATTERN_CASE_STATES: usize = 8;
-/// The number of states of a range that covers UTF-8 characters of every length.
+/// The number of states for a range that covers UTF-8 characters of every length.
 pub(crate) const PATTERN_RANGE_STATES: usize = 27;
 
 // Limits for drawings of a workflow.

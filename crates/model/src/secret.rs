@@ -77,7 +77,7 @@ impl Mask {
         self.add_value(name, value.trim());
     }
 
-    /// Adds all secrets of another mask.
+    /// Adds all secrets from another mask.
     pub fn extend(&mut self, other: &Mask) {
         other.needles.iter().for_each(|needle| self.push(needle.clone()));
     }

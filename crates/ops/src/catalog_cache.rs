@@ -32,7 +32,7 @@ const DERIVED_VERSION: u32 = 2;
 /// Pinned versions by catalog.
 pub(crate) type PinsById = BTreeMap<CatalogId, Arc<CatalogPin>>;
 
-/// All catalogs of a process.
+/// All catalogs available to a process.
 #[derive(Debug, Clone)]
 pub(crate) struct CatalogCache {
     pub(crate) catalogs: Arc<Catalogs>,
@@ -41,7 +41,7 @@ pub(crate) struct CatalogCache {
     loaded: Arc<Mutex<HashMap<CatalogId, Arc<LoadedCatalog>>>>,
     /// The versions that new runs are pinned to, by catalog.
     pub(crate) newest: Arc<Mutex<PinsById>>,
-    /// The versions that a run is pinned to; commands of these catalogs are looked up only there.
+    /// The versions that a run is pinned to; commands in these catalogs are looked up only there.
     pins: PinsById,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct WholeDocument {
 }
 
 impl CatalogCache {
-    /// The catalogs of the given directories. Reads nothing yet.
+    /// The catalogs in the given directories. Reads nothing yet.
     pub(crate) fn open(locations: &Locations) -> CatalogCache {
         CatalogCache {
             catalogs: Arc::new(Catalogs::open(locations)),
@@ -329,8 +329,8 @@ impl CatalogCache {
         self.bare(text)
     }
 
-    /// Finds a command in the version that a run is pinned to, even if its catalog is disabled,
-    /// which does not change the request. `None` if the catalog is not pinned.
+    /// Finds a command in the version that a run is pinned to, even if its catalog is disabled:
+    /// that does not affect the request. `None` if the catalog is not pinned.
     pub(crate) fn pinned_command(&self, text: &str) -> Option<Result<(Arc<LoadedCatalog>, usize)>> {
         let (group, name) = text.trim().split_once(' ')?;
         let pin = self.pins.get(&CatalogId::parse(group).ok()?)?;
@@ -395,7 +395,7 @@ pub(crate) fn whole(record: &CatalogRecord, stored: StoredDocument) -> Result<Wh
         let hint = Hint::text("import it again with ").call(again);
         Problem::new(
             Code::CatalogInvalid,
-            format!("the document of `{}` cannot be used: {why}", record.id),
+            format!("the document for `{}` cannot be used: {why}", record.id),
             hint,
         )
         .context("path", stored.path.display().to_string())

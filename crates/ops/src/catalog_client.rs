@@ -1,5 +1,4 @@
-//! The client of a catalog, which sends its commands with its credentials and previews its
-//! requests.
+//! A catalog's client, which sends commands with the catalog's credentials and previews requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use url::{Origin, Url};
 use crate::catalog_cache::LoadedCatalog;
 use crate::prelude::*;
 
-/// The client for the commands of one catalog with one profile.
+/// The client for one catalog's commands, with one profile.
 pub(crate) struct CatalogClient {
     api: ApiClient,
     pub(crate) base: Url,
@@ -56,8 +55,8 @@ impl SecretSource for Bound {
 }
 
 impl CatalogClient {
-    /// The client of a catalog, or of a version that runs are pinned to. The private hosts that it
-    /// may call are those of the current catalog in either case. Without a vault, it can preview
+    /// The client for a catalog, or for a version that runs are pinned to. The private hosts that
+    /// it may call are those of the current catalog in either case. Without a vault, it can preview
     /// requests, but has no secrets to send them with.
     pub(crate) fn open(
         loaded: &LoadedCatalog,
@@ -120,7 +119,7 @@ pub(crate) fn base(record: &CatalogRecord) -> Result<Url> {
     url.ok_or_else(|| problems::no_base_url(&record.id))
 }
 
-/// The base URL of a command: one of its own servers, unless a person has set the URL of the API.
+/// The base URL of a command: one of its own servers, unless a person has set the API's URL.
 pub(crate) fn base_of(loaded: &LoadedCatalog, command: &ApiCommand) -> Result<Url> {
     let base = base(&loaded.record)?;
     let said = loaded.record.base_url.as_ref();

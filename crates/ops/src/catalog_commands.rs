@@ -16,7 +16,7 @@ use milepost_store::catalogs::CatalogRecord;
 use crate::catalog_cache::LoadedCatalog;
 use crate::prelude::*;
 
-/// The catalogs and workflows of a process.
+/// The catalogs and workflows available to a process.
 #[derive(Debug)]
 pub struct CatalogCommands {
     reader: Reader,
@@ -61,9 +61,8 @@ impl CatalogCommands {
         }
     }
 
-    /// The catalog of a command, or the result of the lookup if there is no usable catalog. A
-    /// catalog is looked up only once, so that the whole document is checked against the same
-    /// state.
+    /// A command's catalog, or the result of the lookup if there is no usable catalog. A catalog is
+    /// looked up only once, so that the whole document is checked against the same state.
     fn catalog(&self, id: &CommandId) -> Result<Arc<LoadedCatalog>, Lookup> {
         // Built-in commands are reserved for orchestrations.
         if id.group().as_str() == crate::author::builtin_command::GROUP {

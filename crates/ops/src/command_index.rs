@@ -16,7 +16,7 @@ pub(crate) struct CommandIndex {
     index: SearchIndex,
 }
 
-/// An entry of the index: a command, given by its catalog and row, or a workflow.
+/// An index entry: a command, given by its catalog and row, or a workflow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum IndexEntry {
     Command(usize, usize),

@@ -77,7 +77,7 @@ impl Default for CompiledCache {
 }
 
 impl CompiledCache {
-    /// The compiled workflow of a source, if cached and still valid.
+    /// The compiled workflow for a source, if cached and still valid.
     pub(crate) fn find(
         &self,
         reader: &Reader,

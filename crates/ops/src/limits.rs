@@ -1,13 +1,13 @@
-//! Every limit of the operations, grouped by module.
+//! Every limit on operations, grouped by module.
 
 use std::time::Duration;
 
-// Arguments of a call.
+// Call arguments.
 
-/// Maximum number of reported faults in the arguments of one call.
+/// Maximum number of faults reported in one call's arguments.
 pub(crate) const ARGUMENT_FAULTS: usize = 20;
-/// Maximum number of elements of a list, and of keys of a map, that are checked for faults. Without
-/// it, each of a million wrong elements would be reported separately.
+/// Maximum number of list elements, or of map keys, that are checked for faults. Without this
+/// limit, each of a million wrong elements would be reported separately.
 pub(crate) const ARGUMENT_ITEMS: usize = 1_000;
 
 // Responses.
@@ -17,7 +17,7 @@ pub(crate) const RESPONSE_CAPACITY_BYTES: usize = 16 * 1024;
 
 // Catalogs and commands.
 
-/// Maximum number of commands shown in the preview of an import.
+/// Maximum number of commands shown in an import preview.
 pub(crate) const PREVIEW_COMMANDS: usize = 50;
 /// Maximum number of names suggested for a command that does not exist.
 pub(crate) const SUGGESTED_COMMANDS: usize = 20;
@@ -30,18 +30,18 @@ pub(crate) const COMMANDS_DETAILED: usize = 5;
 /// Maximum size of the details that a search returns unrequested, in bytes. If they are larger, all
 /// are omitted.
 pub(crate) const COMMANDS_DETAIL_BYTES: usize = 24 * 1024;
-/// Maximum timeout of one call, in seconds.
+/// Maximum timeout for one call, in seconds.
 pub(crate) const CALL_TIMEOUT_MAX_S: u64 = 600;
 /// Maximum size of the shared schemas that are returned with one command, in bytes.
 pub(crate) const COMMAND_DEFS_BYTES: usize = 48 * 1024;
-/// Maximum number of values of an `enum` that are returned; the rest are only counted.
+/// Maximum number of `enum` values that are returned; the rest are only counted.
 pub(crate) const COMMAND_ENUM_VALUES: usize = 60;
-/// Maximum number of fields of a response that are listed.
+/// Maximum number of response fields that are listed.
 pub(crate) const COMMAND_RESPONSE_FIELDS: usize = 60;
 /// Maximum number of commands that a prompt lists for a goal.
 pub(crate) const PROMPT_COMMANDS: usize = 8;
 
-// Choices of inputs and parameters.
+// Choices for inputs and parameters.
 
 /// Default number of choices on one page.
 pub(crate) const CHOICES_PAGE: usize = 50;
@@ -56,7 +56,7 @@ pub(crate) const CHOICES_FRESH_S: u64 = 60;
 /// Maximum number of lists of choices that a process keeps in memory.
 pub(crate) const CHOICES_KEPT: usize = 100;
 
-// Worlds of runs.
+// Run worlds.
 
 /// Maximum number of worlds that a process keeps open, not counting those of active runs.
 pub(crate) const WORLDS_OPEN: usize = 32;
@@ -77,9 +77,9 @@ pub(crate) const DIFF_CONTEXT_LINES: usize = 3;
 /// Maximum number of changed lines for which the shortest diff is computed. Time and memory grow
 /// with their square, to about 16 MB.
 pub(crate) const DIFF_CHANGES: usize = 2_000;
-/// Number of digits of a version in a diff header.
+/// Number of version digits in a diff header.
 pub(crate) const VERSION_SHOWN_DIGITS: usize = 12;
-/// Minimum number of digits in the abbreviation of a version.
+/// Minimum number of digits in an abbreviated version.
 pub(crate) const VERSION_DIGITS_MIN: usize = 4;
 /// Default number of versions on one page.
 pub(crate) const VERSIONS_PAGE: usize = 50;
@@ -150,7 +150,7 @@ pub(crate) const OVERVIEW_RUNS: usize = 50;
 pub(crate) const SIGNED_RUNS: usize = 4;
 /// Maximum number of runs that a process remembers as requiring no signature.
 pub(crate) const UNSIGNED_RUNS: usize = 1_024;
-/// Maximum number of characters of a response body quoted in a failure.
+/// Maximum number of response body characters quoted in a failure.
 pub(crate) const FAILURE_BODY_CHARS: usize = 1_024;
 /// Maximum number of drafted requests that a process keeps until they are sent.
 pub(crate) const DRAFTED_REQUESTS: usize = 512;

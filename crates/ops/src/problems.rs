@@ -148,7 +148,7 @@ pub(crate) fn no_step(id: &str, near: Option<&str>) -> Problem {
 }
 
 pub(crate) fn undecidable(error: &Undecidable) -> Problem {
-    let hint = "ask the author of the workflow for a simpler pattern";
+    let hint = "ask the workflow's author for a simpler pattern";
     Problem::new(Code::CriteriaInvalid, error.to_string(), hint)
 }
 
@@ -243,7 +243,7 @@ fn replace_or_rename() -> Hint {
         .argument("catalog_title")
 }
 
-/// Adds to a problem the name that was probably meant.
+/// Adds a suggested name to a problem.
 pub(crate) fn suggesting(problem: Problem, near: Option<&str>) -> Problem {
     match near {
         Some(near) => problem.context("suggestion", near),
@@ -301,7 +301,7 @@ pub(crate) fn no_base_url(id: &CatalogId) -> Problem {
     Problem::new(Code::BaseUrlMissing, message, hint).context("catalog_id", id.as_str())
 }
 
-/// The problem with the arguments of a command, including every fault.
+/// The problem with a command's arguments, including every fault.
 pub(crate) fn of_misuse(command: &ApiCommand, faults: &[Misuse]) -> Problem {
     let first = faults.first();
     let message = first.map(ToString::to_string).unwrap_or_default();
@@ -382,7 +382,7 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
         SendFault::Refused(refusal) => (
             Code::RequestRefused,
             format!(
-                "if you trust it, add the host to `allow_private` in the configuration, or give \
+                "if you trust the host, add it to `allow_private` in the configuration, or give \
                  the URL yourself ({})",
                 refusal.rule()
             )
@@ -393,7 +393,7 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
         }
         SendFault::Invalid(_) => (Code::ArgumentsInvalid, "change the argument".into()),
         SendFault::Timeout { .. } => {
-            let hint = Hint::text("try again, or give it more time with ").argument("timeout_s");
+            let hint = Hint::text("try again, or allow more time with ").argument("timeout_s");
             (Code::UpstreamTimeout, hint)
         }
         SendFault::TooLarge { .. } => {
@@ -466,5 +466,5 @@ fn set_secret(name: &str) -> Hint {
 /// The problem for an operation that cannot complete without waiting.
 pub(crate) fn has_to_wait(name: &str) -> Problem {
     let message = format!("`{name}` is not available here");
-    Problem::new(Code::MethodNotFound, message, "use the command line for it")
+    Problem::new(Code::MethodNotFound, message, "use the command line instead")
 }

@@ -30,7 +30,7 @@ pub struct Reader {
     finder: Arc<Mutex<Option<Arc<CommandIndex>>>>,
     /// The environment variables of the process; the configuration decides which ones may be read.
     pub(crate) environment: Arc<Environment>,
-    /// The storage of runs.
+    /// The run storage.
     pub(crate) ports: RunPorts,
     pub(crate) compiled: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,
@@ -40,7 +40,7 @@ pub struct Reader {
 pub(crate) const WORLD: World<'static> = World { commands: &NoCommands, env_allow: None };
 
 impl Reader {
-    /// Creates a reader for the directories of a process. Reads nothing yet.
+    /// Creates a reader for a process's directories. Reads nothing yet.
     pub fn open(locations: Locations) -> Reader {
         Reader {
             library: Arc::new(Library::open(locations.clone())),
@@ -128,7 +128,7 @@ impl Reader {
     }
 
     /// The current configuration, which is read again only if the file has changed, because every
-    /// request of a run needs it.
+    /// request that a run makes needs it.
     pub(crate) fn live_config(&self) -> Result<Arc<Config>> {
         self.live_config.read(&self.locations).or_problem()
     }

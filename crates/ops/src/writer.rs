@@ -32,7 +32,7 @@ pub struct Writer {
     pub(crate) unsigned: Arc<UnsignedRuns>,
 }
 
-/// The run service, and the sender of its requests.
+/// The run service, and the sender for its requests.
 #[derive(Debug)]
 struct Service {
     runs: Driver,
@@ -40,7 +40,7 @@ struct Service {
 }
 
 impl Writer {
-    /// Creates a writer for the directories of a process. Reads nothing yet.
+    /// Creates a writer for a process's directories. Reads nothing yet.
     pub fn open(reader: Reader, environment: Environment) -> Writer {
         Writer {
             catalogs: Arc::clone(&reader.shelf.catalogs),
@@ -54,7 +54,7 @@ impl Writer {
         }
     }
 
-    /// A writer for the runs of another workspace, with its catalogs, workflows and configuration.
+    /// A writer for another workspace's runs, with its catalogs, workflows and configuration.
     pub(crate) fn of_workspace(&self, locations: Locations) -> Writer {
         let reader = self.reader.of_workspace(locations);
         let unsigned = Arc::clone(&self.unsigned);
@@ -67,7 +67,7 @@ impl Writer {
         Writer { reader: self.reader.pinned(pins), service: Arc::default(), ..self.clone() }
     }
 
-    /// The store of secrets.
+    /// The secret store.
     pub(crate) fn vault(&self) -> Result<Vault> {
         let (config, environment) = (self.reader.config()?, (*self.reader.environment).clone());
         Vault::open(&self.reader.locations, config.secrets, environment).or_problem()
@@ -77,7 +77,7 @@ impl Writer {
         Ok(&self.service()?.runs)
     }
 
-    /// The sender for the requests of runs.
+    /// The sender for requests made by runs.
     pub(crate) fn sender(&self) -> Result<&CatalogSender> {
         Ok(&self.service()?.sender)
     }

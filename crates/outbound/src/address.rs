@@ -13,7 +13,7 @@ milepost_model::named_enum! {
         Loopback = "loopback",
         /// `10/8`, `172.16/12`, `192.168/16`.
         Private = "private",
-        /// `169.254/16`, `fe80::/10`; includes the metadata services of cloud providers.
+        /// `169.254/16`, `fe80::/10`; includes cloud providers' metadata services.
         LinkLocal = "link-local",
         /// `100.64/10`, carrier-grade NAT.
         Shared = "shared (CGNAT)",

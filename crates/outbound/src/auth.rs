@@ -37,7 +37,7 @@ pub enum Credential {
     Client(ClientCredential),
 }
 
-/// The credentials that a client uses at a token server.
+/// The credentials that a client uses with a token server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCredential {
     pub id: CredentialValue,
@@ -104,8 +104,8 @@ pub enum AuthError {
     Secret(#[from] SecretSourceError),
     /// The request goes to an origin other than the one that the credentials belong to.
     #[error(
-        "the credentials of `{catalog}` are for `{bound}` and are not sent to `{asked}`: \
-         set the base URL of the catalog if this is intended"
+        "the credentials for `{catalog}` belong to `{bound}` and are not sent to `{asked}`: \
+         set the catalog's base URL if this is intended"
     )]
     OtherOrigin { catalog: CatalogId, bound: String, asked: String },
     /// The token server is named only by the document, not by the user.
@@ -130,7 +130,7 @@ pub enum AuthError {
     BadUrl { scheme: String },
 }
 
-/// The credentials of one catalog.
+/// The credentials for one catalog.
 pub struct Authenticator {
     pub(crate) catalog: CatalogId,
     pub(crate) base: Url,
@@ -386,7 +386,7 @@ fn written(scheme: &SecurityScheme, credential: &Credential, value: &str) -> Str
 }
 
 fn token_name(scheme: &str) -> String {
-    format!("token of {scheme}")
+    format!("token for {scheme}")
 }
 
 fn basic_name<'n>(user: &'n CredentialValue, password: Option<&'n str>) -> &'n str {

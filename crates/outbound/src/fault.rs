@@ -231,7 +231,7 @@ fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a 
     errors.find_map(|error| error.downcast_ref())
 }
 
-/// The message of the innermost error, because the outer ones contain no details.
+/// The innermost error's message, because the outer ones contain no details.
 fn detail(error: &reqwest::Error) -> String {
     let sources = std::iter::successors(error.source(), |&error| error.source());
     let innermost = sources.last().map(ToString::to_string).unwrap_or_default();

@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 use crate::address::{AddressRange, not_public, not_public_answer};
 
-/// Where the requests of a client may go.
+/// Where a client's requests may go.
 ///
 /// Nothing is read from the environment. Proxies are not used, because a proxy resolves names
 /// itself and would bypass every check made here.

@@ -4,7 +4,7 @@
 //! name resolves to and every redirect pass the [`guard`], and the response is bounded in size and
 //! time. [`ApiClient`] adds what a catalog needs: credentials bound to its origin, and retries.
 //!
-//! No error or debug output of this crate contains a secret.
+//! No error or debug output from this crate contains a secret.
 
 pub mod address;
 mod api;

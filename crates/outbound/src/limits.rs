@@ -1,4 +1,4 @@
-//! All limits of the client. Every limit is inclusive.
+//! All client limits. Every limit is inclusive.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const REDIRECTS: usize = 3;
 /// Maximum size of a decompressed response body in bytes, unless a request overrides it.
 pub const BODY_BYTES: usize = 8 * 1024 * 1024;
-/// Maximum total size of the header names and values of a response, in bytes.
+/// Maximum total size of the header names and values in a response, in bytes.
 pub const HEADER_BYTES: usize = 64 * 1024;
 /// Time limit for connecting, including the DNS lookup and the TLS handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -15,18 +15,18 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const UNDELIVERED: Duration = Duration::from_secs(20);
 /// The number of body bytes after which the permit to send is checked again.
 pub const BODY_PART_BYTES: usize = 64 * 1024;
-/// Total time limit of a request, including redirects and the body, unless the request overrides
+/// Total time limit for a request, including redirects and the body, unless the request overrides
 /// it.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum number of concurrent requests of one client; additional ones wait.
+/// Maximum number of concurrent requests per client; further requests wait.
 pub const IN_FLIGHT: usize = 64;
 /// Maximum number of idle connections kept per host.
 pub const IDLE_CONNECTIONS: usize = IN_FLIGHT;
 /// How long an idle connection is kept.
 pub const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum number of addresses of one name that are considered.
+/// Maximum number of addresses considered for one name.
 pub const ADDRESSES: usize = 64;
-/// Maximum number of characters of a system or library message quoted in an error.
+/// Maximum number of characters from a system or library message quoted in an error.
 pub const DETAIL_CHARS: usize = 200;
 
 /// Maximum number of attempts that a caller may request.
@@ -40,8 +40,8 @@ pub const RETRY_AFTER_MAX: Duration = Duration::from_mins(1);
 
 /// Maximum size of a token server's response or discovery document, in bytes.
 pub const TOKEN_BYTES: usize = 256 * 1024;
-/// How long before its expiry a token is replaced. A token that is valid for less than ten times
-/// this is replaced after nine tenths of its lifetime.
+/// How long before its expiry a token is replaced. A token that is valid for less than ten times as
+/// long is replaced after nine tenths of its lifetime.
 pub const TOKEN_MARGIN: Duration = Duration::from_secs(30);
 /// The longest time that a token is kept, even if its server allows more.
 pub const TOKEN_LIFE_MAX: Duration = Duration::from_hours(24);

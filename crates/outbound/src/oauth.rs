@@ -54,7 +54,7 @@ impl TokenId {
 /// A scheme and a set of scopes.
 type Key = (String, Vec<String>);
 
-/// The tokens of a catalog, one for each scheme and set of scopes.
+/// A catalog's tokens, one for each scheme and set of scopes.
 #[derive(Default)]
 pub(crate) struct TokenCache {
     slots: Mutex<BTreeMap<Key, Arc<TokenSlot>>>,
@@ -299,7 +299,7 @@ fn kept_for(expires_in: &Value) -> Duration {
     life.saturating_sub(limits::TOKEN_MARGIN.min(life / 10))
 }
 
-/// The error message of a token server, made safe to quote.
+/// A token server's error message, made safe to quote.
 fn reason(answer: &Value, mask: &Mask) -> String {
     let parts = ["error", "error_description"].map(|name| answer[name].as_str());
     let parts: Vec<_> = parts.into_iter().flatten().collect();

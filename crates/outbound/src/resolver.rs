@@ -17,11 +17,11 @@ pub type Addresses = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send
 
 /// A source of addresses for names.
 pub trait DnsLookup: Send + Sync {
-    /// The addresses of a name.
+    /// The addresses for a name.
     fn lookup(&self, name: &str) -> Addresses;
 }
 
-/// The resolver of the operating system.
+/// The operating system's resolver.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemLookup;
 

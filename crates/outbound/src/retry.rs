@@ -67,11 +67,11 @@ fn is_passing(last: &HttpAttemptResult) -> bool {
     }
 }
 
-/// The attempts of one request.
+/// The attempts at one request.
 pub(crate) struct HttpAttempts<'a> {
     retry: &'a CallRetry,
     chance: fn() -> f64,
-    /// The number of the last attempt, starting at 1.
+    /// The number of the latest attempt, starting at 1.
     pub(crate) number: u32,
 }
 
@@ -108,7 +108,7 @@ fn retry_after(value: Option<&str>, date: Option<&str>, now: SystemTime) -> Opti
     Some(parse(value)?.duration_since(now).unwrap_or_default())
 }
 
-/// A random number from 0 to 1 that spreads the attempts of many callers. Its quality does not
+/// A random number from 0 to 1 that spreads out the attempts by many callers. Its quality does not
 /// matter.
 fn chance() -> f64 {
     let bits = RandomState::new().hash_one(()) >> 11;

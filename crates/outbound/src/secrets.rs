@@ -2,7 +2,7 @@
 
 use milepost_model::secret::Secret;
 
-/// A store of secrets.
+/// A secret store.
 pub trait SecretSource: Send + Sync {
     /// The secret with this name.
     fn secret(&self, name: &str) -> Result<Secret, SecretSourceError>;

@@ -1,7 +1,7 @@
-//! Metrics and logs of sent requests.
+//! Metrics and logs for sent requests.
 //!
-//! They contain no values from the request: no query, header or body, and only the template of the
-//! path, because paths contain arguments and tokens too.
+//! They contain no values from the request: no query, header or body, and only the path template,
+//! because paths contain arguments and tokens too.
 
 use std::time::Duration;
 

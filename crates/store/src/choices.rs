@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::file::{self, FileError};
 use crate::{Digest, Directory, Locations, limits};
 
-/// The cached choices of all providers.
+/// The cached choices from all providers.
 #[derive(Debug)]
 pub struct ChoiceCache {
     path: PathBuf,

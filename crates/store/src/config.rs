@@ -26,7 +26,7 @@ pub struct Config {
     pub approvals: Approvals,
     /// Which calls by agents need confirmation, and who may confirm them.
     pub confirm: Confirm,
-    /// The budget of runs whose workflow sets none.
+    /// The budget for runs whose workflow sets none.
     pub budget: Budgets,
     pub warnings: Vec<UnknownKey>,
 }
@@ -83,7 +83,7 @@ serialized_enum! {
         /// An encrypted file.
         #[default]
         File = "file",
-        /// The keyring of the operating system.
+        /// The operating system's keyring.
         Keyring = "keyring",
         /// Nowhere: secrets come from the environment only.
         Env = "env",

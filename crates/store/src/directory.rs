@@ -21,7 +21,7 @@ pub struct Directory {
     dir: Dir,
 }
 
-/// The documents and subfolders of a folder, excluding hidden entries and other kinds of files.
+/// The documents and subfolders in a folder, excluding hidden entries and other kinds of files.
 #[derive(Debug, Default)]
 pub(crate) struct FolderNames {
     pub(crate) documents: Vec<OsString>,
@@ -97,7 +97,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// The entries of a folder below the directory, except hidden ones.
+    /// The entries in a folder below the directory, except hidden ones.
     fn entries(&self, folder: &Path) -> Result<Vec<DirEntry>, FileError> {
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let entries = self.dir.read_dir(here).and_then(Iterator::collect::<io::Result<Vec<_>>>);

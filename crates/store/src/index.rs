@@ -69,7 +69,7 @@ pub(crate) struct ValidatedFile {
     pub(crate) document: Option<Document>,
 }
 
-/// Every file of every source.
+/// Every file in every source.
 #[derive(Debug)]
 pub(crate) struct WorkflowIndex {
     /// In ascending order of precedence.
@@ -186,7 +186,7 @@ impl WorkflowIndex {
         Ok(())
     }
 
-    /// Whether the folders of a source are unchanged.
+    /// Whether a source's folders are unchanged.
     fn is_unchanged(&self, number: usize) -> Result<bool, FileError> {
         let source = &self.sources[number];
         match (&source.path, &source.directory) {
@@ -196,7 +196,7 @@ impl WorkflowIndex {
         }
     }
 
-    /// Lists the folders of a source that changed and checks the files in them.
+    /// Lists a source's changed folders and checks the files in them.
     fn look_again(&mut self, number: usize) -> Result<(), FileError> {
         let source = &mut self.sources[number];
         let Some(path) = &source.path else { return Ok(()) };

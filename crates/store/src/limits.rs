@@ -1,4 +1,4 @@
-//! Every limit of the store.
+//! All store limits.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub const CATALOGS: usize = 1_000;
 pub const RECORD_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum size of the data derived from a catalog, in bytes.
 pub const DERIVED_BYTES: usize = 128 * 1024 * 1024;
-/// Maximum size of the cached choices of one provider, in bytes.
+/// Maximum size of the cached choices from one provider, in bytes.
 pub const CHOICES_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum number of cached choice lists, one per provider and arguments.
 pub const CHOICES: usize = 200;
@@ -91,7 +91,7 @@ pub(crate) const BOOT_ID_BYTES: usize = 64;
 /// Disk space reserved for recording the outcomes of requests in flight when the disk is full, in
 /// bytes.
 pub const RESERVE_BYTES: usize = 1024 * 1024;
-/// How long a write waits for the writes of other processes.
+/// How long a write waits for writes by other processes.
 pub const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// How long a waiting write sleeps between attempts.
 pub const BUSY_EVERY: Duration = Duration::from_micros(500);

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use milepost_model::serialized_enum;
 
 serialized_enum! {
-    /// The kind of a workflow source.
+    /// A kind of workflow source.
     SourceKind {
         /// Ships with the program.
         BuiltIn = "built-in",
         /// The user's own directory.
         User = "user",
-        /// An entry of `WORKFLOW_STORAGE_PATH`.
+        /// An entry in `WORKFLOW_STORAGE_PATH`.
         Path = "path",
         /// The directory that new and changed workflows are written to.
         Runtime = "runtime",

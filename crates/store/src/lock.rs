@@ -18,7 +18,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Waits for the lock of an existing directory. The wait is bounded, because a process that was
+    /// Waits for an existing directory's lock. The wait is bounded, because a process that was
     /// suspended while holding the lock must not block all others.
     pub(crate) fn of(directory: &Path) -> Result<Lock, FileError> {
         let path = directory.join(".lock");

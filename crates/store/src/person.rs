@@ -43,7 +43,7 @@ pub enum PersonError {
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The MAC of the file could not be computed.
+    /// The file's MAC could not be computed.
     #[error(transparent)]
     Chain(JournalError),
 }

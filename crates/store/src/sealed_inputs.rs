@@ -61,8 +61,8 @@ impl SealedInputs {
         self.folder().join(run.as_str())
     }
 
-    /// Stores the secret inputs of a run, replacing any earlier ones. The expiry time is in
-    /// milliseconds since 1970.
+    /// Stores a run's secret inputs, replacing any earlier ones. The expiry time is in milliseconds
+    /// since 1970.
     pub fn put(
         &self,
         run: &RunId,
@@ -95,7 +95,7 @@ impl SealedInputs {
         Ok(file::write(&self.path(run), &bytes, WriteOptions::PRIVATE)?)
     }
 
-    /// The secret inputs of a run; empty if there are none or they have expired.
+    /// A run's secret inputs; empty if there are none or they have expired.
     pub fn get(&self, run: &RunId, now_ms: u64) -> Result<BTreeMap<String, Secret>, SealError> {
         let path = self.path(run);
         let room = EXPIRY_BYTES + NONCE_LEN + CHACHA20_POLY1305.tag_len();
@@ -117,7 +117,7 @@ impl SealedInputs {
         Ok(plain.into_iter().map(|(name, value)| (name, Secret::new(value))).collect())
     }
 
-    /// Removes the secret inputs of a run.
+    /// Removes a run's secret inputs.
     pub fn remove(&self, run: &RunId) -> Result<(), SealError> {
         file::remove(&self.path(run))?;
         Ok(())
@@ -152,8 +152,8 @@ fn expiry(path: &Path) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// The associated data of a file, which keeps it from being used for another run or with a later
-/// expiry time.
+/// A file's associated data, which keeps it from being used for another run or with a later expiry
+/// time.
 fn bound(run: &RunId, expiry: [u8; EXPIRY_BYTES]) -> Vec<u8> {
     [run.as_str().as_bytes(), &expiry].concat()
 }

@@ -68,8 +68,8 @@ pub enum SourceError {
     /// The document refers to too many files.
     #[error("the document consists of more than {} files", limits::REFERENCED_FILES)]
     TooManyFiles,
-    /// The files of the document are too large in total.
-    #[error("the files of the document exceed {} bytes in total", limits::REFERENCED_BYTES)]
+    /// The document's files are too large in total.
+    #[error("the document's files exceed {} bytes in total", limits::REFERENCED_BYTES)]
     TooManyBytes,
 }
 

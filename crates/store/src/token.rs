@@ -37,7 +37,7 @@ pub struct HttpToken {
 }
 
 impl HttpToken {
-    /// The token of a data directory. A missing token is created.
+    /// A data directory's token. A missing token is created.
     pub fn of(directory: &Path) -> Result<HttpToken, TokenError> {
         let path = directory.join(FILE);
         match HttpToken::read(&path) {

@@ -1,4 +1,4 @@
-//! The folders of a source as they were last listed, so that only changed ones are listed again.
+//! A source's folders as they were last listed, so that only changed ones are listed again.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::file::{self, FileError};
 use crate::limits;
 use crate::stamp::ObservedStamp;
 
-/// The folders of a source by relative path; the source itself is the empty path.
+/// A source's folders by relative path; the source itself is the empty path.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     folders: HashMap<PathBuf, Folder>,

@@ -19,7 +19,7 @@ pub fn escape(text: &str, mut put: impl FnMut(&str)) {
     }
 }
 
-/// The escapes of the control characters.
+/// The escapes for the control characters.
 const CONTROLS: [&str; 0x20] = [
     "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007", "\\b",
     "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011", "\\u0012",

@@ -377,7 +377,7 @@ impl Maker<'_> {
         Some(Edit { at, text: String::new() })
     }
 
-    /// The whole lines of an item of a block list, including its dash.
+    /// The whole lines of a block list item, including its dash.
     fn lines_of(&self, list: &SyntaxNode, index: usize) -> Option<Span> {
         let dash = |item: &SyntaxNode| {
             let before = &self.source.text()[..item.at.start as usize];

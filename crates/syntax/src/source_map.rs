@@ -1,6 +1,6 @@
 //! Maps an offset in a string's value to the offset in its source text.
 //!
-//! Quotes, escapes, folding and indentation make the two differ; this walks both in parallel.
+//! Quotes, escapes, folding and indentation make the two differ, so both are walked in parallel.
 
 /// The offset in `written` (a scalar with its quotes or block header) of the character at byte
 /// `offset` of its decoded `value`; `None` if the two cannot be aligned.

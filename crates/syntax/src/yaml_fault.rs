@@ -305,7 +305,7 @@ fn too_deep(kind: &Kind, text: &str, offset: usize) -> Option<Box<SyntaxFault>> 
     let indent = Span::new(start, start + here);
     Some(
         SyntaxFault::new(at, "the indentation does not match the lines above")
-            .suggest("align it with its siblings")
+            .suggest("align this line with its siblings")
             .edit(indent, " ".repeat(there)),
     )
 }
@@ -516,7 +516,7 @@ fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
         | Kind::ExpectedBlockSequenceEntry
         | Kind::ExpectedDocumentStart
         | Kind::MappingKeyNotAllowed => {
-            ("the indentation does not match the lines above", "align it with its siblings")
+            ("the indentation does not match the lines above", "align this line with its siblings")
         }
         Kind::ExpectedFlowMappingSeparator | Kind::ExpectedFlowSequenceSeparator => {
             ("missing `,` or closing bracket", "separate the items with `,`")
@@ -529,7 +529,7 @@ fn explain(kind: &Kind, words: &str, rest: &str) -> (String, &'static str) {
             return (message, "close each bracket with the matching one");
         }
         Kind::MisplacedFlowCollectionEnd => {
-            ("a closing bracket without an opening one", "open it, or remove it")
+            ("a closing bracket without an opening one", "add an opening one, or remove it")
         }
         Kind::InvalidBlockScalarHeader => {
             ("a value cannot start with `>` or `|`", "put the value in quotes")

@@ -1,4 +1,4 @@
-//! Request bodies of operations.
+//! Request bodies.
 
 use milepost_syntax::json::document::JsonNode;
 use serde_json::{Map, Value, json};
@@ -68,7 +68,7 @@ impl Api {
 }
 
 impl<'d> SchemaConverter<'d> {
-    /// The request body of an operation.
+    /// An operation's request body.
     pub(crate) fn body(
         &mut self,
         operation: &ApiOperation<'d>,
@@ -91,7 +91,7 @@ impl<'d> SchemaConverter<'d> {
         })
     }
 
-    /// The contents of a body, by media type.
+    /// A body's contents, by media type.
     pub(crate) fn contents(&mut self, content: Option<JsonNode<'d>>) -> Vec<Content> {
         let api = self.api;
         let entries = content.into_iter().flat_map(JsonNode::entries).take(limits::MEDIA_TYPES);
@@ -130,7 +130,7 @@ impl<'d> SchemaConverter<'d> {
         (!fields.is_empty()).then(|| self.form(&fields, &types))
     }
 
-    /// Combines the form fields of a 2.0 operation into one body.
+    /// Combines a 2.0 operation's form fields into one body.
     fn form(&mut self, fields: &[&DeclaredParameter<'d>], consumes: &[String]) -> ApiBody {
         let mut properties = Map::new();
         let mut required = Vec::new();

@@ -14,7 +14,7 @@ use crate::table::{Row, RowBody, RowParameter};
 use crate::{limits, text};
 
 impl Api {
-    /// Finds the operation of a row in the document.
+    /// Finds a row's operation in the document.
     pub fn operation(&self, row: &Row) -> Option<ApiOperation<'_>> {
         let (item, key) = row.pointer.rsplit_once('/')?;
         let item = self.resolve(self.document.pointer(item)?).ok()?;
@@ -24,7 +24,7 @@ impl Api {
         Some(ApiOperation { method: row.method, path, pointer: row.pointer.clone(), item, node })
     }
 
-    /// Builds the full command of a row.
+    /// Builds the full command for a row.
     pub fn command(&self, id: CommandId, row: &Row) -> Option<ApiCommand> {
         let operation = self.operation(row)?;
         // Problems with the operation were reported when the document was imported.
@@ -57,7 +57,7 @@ impl Api {
         })
     }
 
-    /// The row of an operation. Its name is assigned later, once all rows are known.
+    /// The row for an operation. Its name is assigned later, once all rows are known.
     pub(crate) fn row(&self, operation: &ApiOperation<'_>, findings: &mut DocumentFindings) -> Row {
         let places = self.parameter_places(operation, findings);
         let body = self.body_in_short(operation, &places, findings);
@@ -88,7 +88,7 @@ impl Api {
     }
 }
 
-/// The summary of an operation, or the first sentence of its description.
+/// An operation's summary, or the first sentence of its description.
 fn summary(operation: &ApiOperation<'_>) -> String {
     let Some(node) = operation.node else { return String::new() };
     let summary = line_of(node, "summary", limits::SUMMARY_CHARS);

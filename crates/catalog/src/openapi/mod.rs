@@ -1,4 +1,4 @@
-//! A common view of OpenAPI documents of any version: the operations and, for each, its parameters,
+//! A common view of OpenAPI documents in any version: the operations and, for each, its parameters,
 //! body, responses, security and servers. Nothing is copied until it is requested, and an invalid
 //! part does not affect the others.
 
@@ -26,7 +26,7 @@ use crate::{limits, refs, text};
 pub struct Api {
     document: JsonDocument,
     version: OpenApiVersion,
-    /// Notes from the reader and from detecting the version.
+    /// Notes from the reader and from version detection.
     notes: Vec<DocumentFinding>,
 }
 
@@ -42,7 +42,7 @@ pub enum NotAnApi {
 }
 
 impl Api {
-    /// Detects the version of a document.
+    /// Detects a document's version.
     pub fn new(reading: ParsedDocument) -> Result<Api, NotAnApi> {
         let mut warnings = DocumentFindings::default();
         for note in &reading.notes {
@@ -64,12 +64,12 @@ impl Api {
         &self.document
     }
 
-    /// The OpenAPI version of the document.
+    /// The document's OpenAPI version.
     pub fn version(&self) -> OpenApiVersion {
         self.version
     }
 
-    /// Notes from the reader and from detecting the version.
+    /// Notes from the reader and from version detection.
     pub fn notes(&self) -> &[DocumentFinding] {
         &self.notes
     }

@@ -1,4 +1,4 @@
-//! The operations of a document; an operation that cannot be read is reported.
+//! A document's operations; an operation that cannot be read is reported.
 
 use milepost_syntax::json::document::JsonNode;
 
@@ -16,18 +16,18 @@ pub struct ApiOperation<'d> {
     pub pointer: String,
     /// The path item that contains the operation.
     pub(crate) item: JsonNode<'d>,
-    /// The map of the operation; `None` if the document gives no details.
+    /// The operation's map; `None` if the document gives no details.
     pub(crate) node: Option<JsonNode<'d>>,
 }
 
 impl<'d> ApiOperation<'d> {
-    /// The value under a key of the operation.
+    /// The value under one of the operation's keys.
     pub(crate) fn get(&self, key: &str) -> Option<JsonNode<'d>> {
         self.node?.get(key)
     }
 }
 
-/// Keys of a path item that are not operations.
+/// Path item keys that are not operations.
 const OTHER_KEYS: &[&str] =
     &["$ref", "summary", "description", "servers", "parameters", "additionalOperations"];
 
@@ -43,7 +43,7 @@ impl Api {
             let pointer = format!("/paths/{}", part(&path));
             let mut path = path.into_owned();
             if !path.starts_with('/') {
-                let message = format!("a path must start with `/`; read as `/{path}`");
+                let message = format!("a path must start with `/`; it was read as `/{path}`");
                 findings.add(&pointer, DocumentRule::PATH_ITEM, message);
                 path.insert(0, '/');
             }
@@ -74,7 +74,7 @@ impl Api {
     }
 }
 
-/// Collects the operations of a path item.
+/// Collects a path item's operations.
 fn operations_of<'d>(
     path: &str,
     item: JsonNode<'d>,

@@ -1,4 +1,4 @@
-//! Parameters of an operation, including those of its path item.
+//! An operation's parameters, including those from its path item.
 
 use super::schema::SchemaConverter;
 use super::{Api, ApiOperation, OpenApiVersion, block_of, flag};
@@ -29,7 +29,7 @@ pub(crate) enum ParameterPlace {
 }
 
 impl Api {
-    /// The parameters of an operation; they override those of its path item.
+    /// An operation's parameters, which override those of its path item.
     pub(crate) fn parameter_places<'d>(
         &'d self,
         operation: &ApiOperation<'d>,
@@ -153,7 +153,7 @@ impl<'d> SchemaConverter<'d> {
     }
 }
 
-/// The style of a 2.0 `collectionFormat`, and whether items are written separately.
+/// The style for a 2.0 `collectionFormat`, and whether items are written separately.
 pub(crate) fn collection_style(format: &str) -> Option<(Style, bool)> {
     Some(match format {
         "ssv" => (Style::SpaceDelimited, false),
@@ -211,7 +211,7 @@ fn with_path_names<'d>(
     places
 }
 
-/// The distinct placeholder names of a path, in order.
+/// The distinct placeholder names in a path, in order.
 pub(crate) fn path_names(path: &str) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for piece in template_pieces(path) {
@@ -225,7 +225,7 @@ pub(crate) fn path_names(path: &str) -> Vec<&str> {
     names
 }
 
-/// Copies the examples of a parameter, which are declared next to its schema, into the schema.
+/// Copies a parameter's examples, which are declared next to its schema, into the schema.
 fn with_examples(schema: &mut Value, node: JsonNode<'_>) {
     let mut examples: Vec<Value> =
         node.get("example").map(JsonNode::to_value).into_iter().collect();

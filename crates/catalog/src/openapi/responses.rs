@@ -1,4 +1,4 @@
-//! Responses of operations.
+//! Operation responses.
 
 use milepost_syntax::json::document::JsonNode;
 
@@ -81,7 +81,7 @@ impl Api {
 }
 
 impl<'d> SchemaConverter<'d> {
-    /// The responses of an operation, in document order.
+    /// An operation's responses, in document order.
     pub(crate) fn responses(
         &mut self,
         operation: &ApiOperation<'d>,

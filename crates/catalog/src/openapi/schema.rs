@@ -1,5 +1,5 @@
-//! Converts schemas of any OpenAPI version to JSON Schema 2020-12. References stay references: each
-//! target is converted once and kept under `#/$defs/<name>`.
+//! Converts schemas from any OpenAPI version to JSON Schema 2020-12. References stay references:
+//! each target is converted once and kept under `#/$defs/<name>`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::{limits, refs, text};
 
 const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/// Converts the schemas of one command and everything that they reference.
+/// Converts one command's schemas and everything that they reference.
 #[derive(Debug)]
 pub(crate) struct SchemaConverter<'d> {
     pub(super) api: &'d Api,
@@ -129,7 +129,7 @@ impl<'d> SchemaConverter<'d> {
         }
     }
 
-    /// The definition name of a reference; `None` if the reference is dangling.
+    /// The definition name for a reference; `None` if the reference is dangling.
     fn refer(&mut self, reference: &str) -> Option<String> {
         let document = &self.api.document;
         let mut reference = reference.to_owned();
@@ -271,7 +271,7 @@ fn older(node: JsonNode<'_>, schema: &mut Map<String, Value>) {
     }
 }
 
-/// Also allows `null`.
+/// Extends a schema to allow `null`.
 fn nullable(mut schema: Map<String, Value>) -> Value {
     if let Some(Value::Array(values)) = schema.get_mut("enum")
         && !values.contains(&Value::Null)

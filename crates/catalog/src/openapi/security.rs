@@ -1,4 +1,4 @@
-//! The security schemes and requirements of a document.
+//! A document's security schemes and requirements.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Api {
         schemes.collect()
     }
 
-    /// The security requirements of an operation; any one of them is enough.
+    /// An operation's security requirements; any one of them is enough.
     pub(crate) fn security(&self, operation: &ApiOperation<'_>) -> Vec<SecurityRequirement> {
         let list = operation.get("security").or_else(|| self.root().get("security"));
         let requirements = list.into_iter().flat_map(JsonNode::items).map(|requirement| {

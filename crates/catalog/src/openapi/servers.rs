@@ -1,4 +1,4 @@
-//! Servers of an API.
+//! API servers.
 
 use milepost_syntax::json::document::JsonNode;
 
@@ -15,7 +15,7 @@ impl Api {
         }
     }
 
-    /// The servers of an operation: its own, or else those of its path item, or else the API's.
+    /// An operation's servers: its own, or else those of its path item, or else the API's.
     pub(crate) fn servers_of(&self, operation: &ApiOperation<'_>) -> Vec<String> {
         if self.version == OpenApiVersion::V2 {
             let schemes = operation.get("schemes").or_else(|| self.root().get("schemes"));

@@ -27,7 +27,7 @@ impl OpenApiVersion {
         let node = root.get("openapi")?;
         let text = node.scalar()?;
         if node.text().is_none() {
-            let message = format!("the version is a number; read as {text}: put it in quotes");
+            let message = format!("the version is a number, read as {text}: put it in quotes");
             warnings.add("/openapi", DocumentRule::VERSION, message);
         }
         let version = match text.split('.').collect::<Vec<_>>()[..] {
@@ -35,7 +35,7 @@ impl OpenApiVersion {
             ["3", "1", ..] => OpenApiVersion::V3_1,
             ["3", "2", ..] => OpenApiVersion::V3_2,
             ["3", ..] => {
-                let message = format!("unknown version {text}; read as 3.2");
+                let message = format!("unknown version {text}; it was read as 3.2");
                 warnings.add("/openapi", DocumentRule::VERSION, message);
                 OpenApiVersion::V3_2
             }
@@ -44,7 +44,7 @@ impl OpenApiVersion {
         Some(version)
     }
 
-    /// The stored name of the document kind.
+    /// The name under which the document kind is stored.
     pub fn kind(self) -> &'static str {
         match self {
             OpenApiVersion::V2 => "openapi_2",

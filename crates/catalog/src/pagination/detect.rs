@@ -1,5 +1,5 @@
 //! Detects how a command paginates from its parameters and its response schema. Names are compared
-//! without punctuation and case: `next_page_token` equals `nextPageToken`.
+//! ignoring punctuation and case: `next_page_token` equals `nextPageToken`.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::limits;
 use crate::schema;
 use crate::text::{WordList, bare_word};
 
-/// The pagination scheme of a command, if it has one.
+/// A command's pagination scheme, if it has one.
 pub fn detect(command: &ApiCommand) -> Option<PagingScheme> {
     // A request that changes something must not be repeated to get more pages. `POST` is allowed
     // because many APIs use it for searches.
@@ -95,7 +95,7 @@ impl Argument<'_> {
     }
 }
 
-/// Query parameters and, for searches by `POST`, body properties.
+/// Query parameters and, for `POST` searches, body properties.
 fn arguments(command: &ApiCommand) -> Vec<Argument<'_>> {
     let mut found = Vec::new();
     for parameter in &command.parameters {
@@ -122,7 +122,7 @@ fn arguments(command: &ApiCommand) -> Vec<Argument<'_>> {
     found
 }
 
-/// A field of a response.
+/// A response field.
 struct Field {
     /// The names of the enclosing fields and of the field itself, each preceded by a dot.
     path: String,
@@ -155,7 +155,7 @@ impl Field {
     }
 }
 
-/// The fields of the success response, those nearest to the root first.
+/// The fields of the success response, nearest to the root first.
 fn fields(command: &ApiCommand) -> Vec<Field> {
     let success = |status: &str| status.starts_with('2') || status == "default";
     let responses = command.responses.iter().filter(|response| success(&response.status));

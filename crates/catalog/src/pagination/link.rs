@@ -1,5 +1,5 @@
-//! Links to the next page: the `Link` header of RFC 8288, and URLs in bodies. A link is followed
-//! only within the origin of the request, because credentials are sent with it.
+//! Links to the next page: the `Link` header from RFC 8288, and URLs in bodies. A link is followed
+//! only within the request's origin, because credentials are sent with it.
 
 use milepost_model::suggest::excerpt;
 use url::Url;

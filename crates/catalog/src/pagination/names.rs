@@ -1,4 +1,4 @@
-//! Names of parameters and fields used for pagination, without punctuation and case:
+//! Names of parameters and fields used for pagination, in lowercase and without punctuation:
 //! `nextpagetoken` matches `next_page_token` and `nextPageToken`.
 
 use crate::text::WordList;

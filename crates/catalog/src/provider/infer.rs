@@ -25,7 +25,7 @@ pub fn infer(api: &Api, rows: &[Row]) -> Vec<InferredProvider> {
     inference.into_providers()
 }
 
-/// Last path segments that denote a list but are not the name of the collection.
+/// Last path segments that denote a list but are not the collection's name.
 const LISTINGS: &[&str] = &["list", "all", "json"];
 
 /// Path segments that select a view of a collection rather than a different collection.
@@ -38,7 +38,7 @@ const SOUGHT: &[&str] = &["q", "query", "search", "text", "term", "keyword", "fi
 enum Why {
     /// A link in the document connects the list to the parameter.
     Link,
-    /// The parameter's path extends the path of the list.
+    /// The parameter's path extends the list's path.
     Above,
     /// The parameter is named after the listed resource.
     Named,
@@ -115,7 +115,7 @@ impl<'d> Inference<'d> {
         }
     }
 
-    /// Finds providers for the parameters of one row.
+    /// Finds providers for one row's parameters.
     fn serve(&mut self, row: usize) {
         let rows = self.rows;
         let asked = rows[row].parameters.iter();
@@ -191,8 +191,7 @@ impl<'d> Inference<'d> {
         })
     }
 
-    /// The row whose path is the part before the parameter, and the index of the parameter in the
-    /// path.
+    /// The row whose path is the part before the parameter, and the parameter's index in the path.
     fn above(&self, parameter: &Parameter<'_, 'd>) -> Option<(usize, usize)> {
         if parameter.location != Location::Path {
             return None;
@@ -296,7 +295,7 @@ impl<'d> Inference<'d> {
     }
 
     /// Whether the parameter refers to a narrower collection than the top-level list:
-    /// `/albums/comments/{id}` does not refer to the comments of `/comments`, and
+    /// `/albums/comments/{id}` does not refer to the comments listed by `/comments`, and
     /// `/repos/{owner}/{repo}` only accepts that owner's repositories.
     fn is_scoped(&self, parameter: &Parameter<'_, 'd>, place: usize, thing: &str) -> bool {
         let parts = &self.routes[parameter.row].parts;
@@ -313,7 +312,7 @@ impl<'d> Inference<'d> {
         }
     }
 
-    /// The list of a resource that is nearest to a path; `None` if there is a tie.
+    /// Of all lists of a resource, the one nearest to a path; `None` if there is a tie.
     fn nearest(&self, row: usize, place: usize, thing: &str) -> Option<usize> {
         let route = &self.routes[row];
         let near = self.by_thing.get(thing)?.iter().filter_map(|list| {
@@ -459,12 +458,12 @@ fn reason(key: &Key, command: &str) -> String {
     let field = key.value_field.trim_start_matches('/');
     let field = text::line(field, limits::TAG_CHARS);
     match key.why {
-        Why::Link => format!("the document links `{field}` of `{command}` to it"),
+        Why::Link => format!("the document links `{field}` from `{command}` to the parameter"),
         Why::Above => {
-            format!("its path extends that of `{command}`, whose items have `{field}`")
+            format!("the parameter's path extends that of `{command}`, whose items have `{field}`")
         }
         Why::Named => {
-            format!("it is named after what `{command}` lists, and the items have `{field}`")
+            format!("the parameter is named after the items of `{command}`, which have `{field}`")
         }
     }
 }

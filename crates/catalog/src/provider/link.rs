@@ -1,4 +1,4 @@
-//! Links of a document: response values that supply parameters of other operations.
+//! A document's links: response values that supply parameters to other operations.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ const FROM_BODY: &str = "$response.body#/";
 /// returns the value, and the last key on the path to it.
 pub(super) type Links = HashMap<(usize, String), Vec<(usize, String)>>;
 
-/// Collects all links of the document.
+/// Collects all links in the document.
 pub(super) fn links(api: &Api, rows: &[Row], operations: &[Option<ApiOperation<'_>>]) -> Links {
     let mut links = Links::new();
     // Few documents have links; this avoids walking large ones that have none.

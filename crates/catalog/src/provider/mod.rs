@@ -1,7 +1,7 @@
-//! Providers: list commands that return choices for the parameters of other commands. They are
-//! inferred from paths, names, types and links. The response of a provider always contains a list
-//! whose items have a field of a type that the parameter accepts. A wrong provider misleads, while
-//! a missing one only means that the user is asked for the value, so doubtful cases are left out.
+//! Providers: list commands that return choices for other commands' parameters. They are inferred
+//! from paths, names, types and links. A provider's response always contains a list whose items
+//! have a field of a type that the parameter accepts. A wrong provider misleads, while a missing
+//! one only means that the user is asked for the value, so doubtful cases are left out.
 
 mod infer;
 mod link;
@@ -26,22 +26,22 @@ pub struct InferredProvider {
     pub value_field: String,
     /// JSON pointer to the human-readable label within an item.
     pub label_field: Option<String>,
-    /// Where the required parameters of the list command get their values from.
+    /// Where the list command's required parameters get their values.
     pub binds: Vec<ProviderBinding>,
     pub confidence: Confidence,
     /// The reason for the inference, in one sentence.
     pub reason: String,
-    /// The parameters that it provides choices for, in table order.
+    /// The parameters that the command provides choices for, in table order.
     pub serves: Vec<ServedParameter>,
 }
 
-/// Passes the value of a parameter of the served command to a required parameter of the list
-/// command.
+/// Passes the value of one of the served command's parameters to one of the list command's required
+/// parameters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProviderBinding {
-    /// The parameter of the list command.
+    /// The list command's parameter.
     pub parameter: String,
-    /// The parameter of the served command, in the same location.
+    /// The served command's parameter, in the same location.
     pub from: String,
     pub location: Location,
 }
@@ -63,12 +63,12 @@ pub enum Confidence {
     Likely,
     /// The parameter's name identifies the resource and the field.
     Named,
-    /// The document states it with a link.
+    /// The document states the connection with a link.
     Stated,
 }
 
 impl Confidence {
-    /// As a number from 0 to 1.
+    /// The confidence as a number from 0 to 1.
     pub fn value(self) -> f64 {
         match self {
             Confidence::Likely => 0.8,

@@ -36,7 +36,7 @@ pub(super) struct SplitName {
     words: Vec<String>,
 }
 
-/// What a parameter name refers to, given the names of a collection.
+/// What a parameter name refers to, given a collection's names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asks {
     /// A field of the resource: `order_id`, `pull_number`.
@@ -55,7 +55,7 @@ impl SplitName {
         SplitName { words: kebab.iter().flat_map(|name| name.split('-')).map(Into::into).collect() }
     }
 
-    /// Splits the name of a collection: `projectsV2` contains projects.
+    /// Splits a collection name: `projectsV2` contains projects.
     pub(super) fn of_collection(text: &str) -> SplitName {
         let mut name = SplitName::new(text);
         let is_version =
@@ -66,7 +66,7 @@ impl SplitName {
         name
     }
 
-    /// Splits the name of a schema, dropping words that describe its use.
+    /// Splits a schema name, dropping words that describe its use.
     pub(super) fn of_schema(text: &str) -> SplitName {
         let mut name = SplitName::new(text);
         while name.words.len() > 1 && name.words.last().is_some_and(|word| ROLES.contains(&&**word))
@@ -128,7 +128,7 @@ impl SplitName {
         self.words.iter().any(|word| PAGES.contains(&&**word))
     }
 
-    /// The resource and the field of a name that contains both.
+    /// The resource and the field in a name that contains both.
     pub(super) fn thing_and_key(&self) -> Option<(String, &'static str)> {
         let (last, thing) = self.words.split_last()?;
         if let Some(key) = self.last_key().filter(|_| !thing.is_empty()) {

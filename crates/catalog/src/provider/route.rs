@@ -2,7 +2,7 @@
 
 use crate::limits;
 
-/// A segment of a path.
+/// A path segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathPart<'r> {
     /// Literal text; for a collection, its name.

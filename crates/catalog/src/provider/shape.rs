@@ -1,5 +1,5 @@
-//! The shape of responses: where the list is and which fields its items have. Schemas are read in
-//! place in the document; none is converted.
+//! Response shapes: where the list is and which fields its items have. Schemas are read in place in
+//! the document; none is converted.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -182,17 +182,17 @@ impl<'d> Shapes<'d> {
         self.core(field.node).map(|node| self.fields(node)).unwrap_or_default()
     }
 
-    /// The kind of a field's value.
+    /// The kind of value that a field holds.
     pub(super) fn kind_of(&self, field: &ItemField<'d>) -> ValueKind {
         self.core(field.node).map_or(ValueKind::Unknown, |node| self.kind(node))
     }
 
-    /// The string under a key of a field's schema, such as `example` or `format`.
+    /// The string under a key in a field's schema, such as `example` or `format`.
     pub(super) fn text_of(&self, field: &ItemField<'d>, key: &str) -> Option<Cow<'d, str>> {
         self.core(field.node)?.get(key)?.text()
     }
 
-    /// The kind of a schema's value.
+    /// The kind of value that a schema describes.
     pub(super) fn kind(&self, schema: JsonNode<'d>) -> ValueKind {
         let Some(schema) = self.core(schema) else { return ValueKind::Unknown };
         let said = schema.get("type");

@@ -1,4 +1,4 @@
-//! Chooses the item field that supplies a parameter. A field that does not exist or has another
+//! Chooses the item field that supplies a parameter. A field that does not exist or has the wrong
 //! type is never chosen.
 
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ pub(super) struct WantedValue<'d> {
     example: Option<Cow<'d, str>>,
 }
 
-/// A field of the items, as a JSON pointer into an item.
+/// An item field, as a JSON pointer into an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChosenField {
     pub(super) pointer: String,
@@ -93,7 +93,7 @@ impl<'d> WantedValue<'d> {
     }
 }
 
-/// Searches the fields of a list for a suitable value.
+/// Searches a list's fields for a suitable value.
 pub(super) struct FieldSearch<'s, 'd> {
     pub(super) shapes: &'s mut Shapes<'d>,
     pub(super) list: &'s ItemList<'d>,
@@ -149,7 +149,7 @@ impl<'d> FieldSearch<'_, 'd> {
     fn rest(&mut self, rest: &str, things: &[SplitName]) -> Option<ChosenField> {
         let letters = self.wanted.name.letters();
         if let Some(field) = self.find(&letters, false) {
-            // If a group has an `id`, then its `group_id` is the group that it belongs to.
+            // If a group has an `id`, then its `group_id` identifies the group that it belongs to.
             let own = self.find(rest, true).filter(|_| rest == "id");
             return Some(match own {
                 Some(own) => made(own, Confidence::Likely),
@@ -176,7 +176,7 @@ impl<'d> FieldSearch<'_, 'd> {
         })
     }
 
-    /// Looks for the resource nested inside the items, which have a different id of their own.
+    /// Looks for the resource nested inside the items, which have different ids of their own.
     fn within(&mut self, rest: &str) -> Option<ChosenField> {
         let (thing, _) = self.wanted.name.thing_and_key()?;
         let list = self.list;
@@ -196,7 +196,7 @@ impl<'d> FieldSearch<'_, 'd> {
         Some(ChosenField { pointer, confidence: Confidence::Likely })
     }
 
-    /// The key of a resource under a longer name, such as `orderId` for `id`.
+    /// A resource's key under a longer name, such as `orderId` for `id`.
     fn own_key(&self, key: &str, things: &[SplitName]) -> Option<&ItemField<'d>> {
         let is_own = |field: &&ItemField<'d>| {
             let end = field.name.len().checked_sub(key.len());
@@ -238,7 +238,7 @@ impl<'d> FieldSearch<'_, 'd> {
         there.map(|field| made(field, Confidence::Likely))
     }
 
-    /// Some APIs keep the name of a resource in its `metadata`.
+    /// Some APIs keep a resource's name in its `metadata`.
     fn metadata(&mut self, things: &[SplitName]) -> Option<ChosenField> {
         let list = self.list;
         let metadata = list.fields.iter().find(|field| field.name == "metadata")?;

@@ -1,4 +1,4 @@
-//! The `Accept` header of a request: the media types of its responses.
+//! A request's `Accept` header: the media types of its responses.
 
 use super::media::{self, MediaKind};
 use crate::command::ApiCommand;

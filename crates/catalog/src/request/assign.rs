@@ -15,7 +15,7 @@ pub(crate) enum Meaning {
     Property,
 }
 
-/// The arguments of a call, sorted by destination.
+/// A call's arguments, sorted by destination.
 pub(crate) struct Assigned<'a> {
     /// The value of each parameter, indexed like the command's parameters, with the name under
     /// which it was given.

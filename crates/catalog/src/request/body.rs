@@ -50,7 +50,7 @@ pub(crate) fn payload(
             Ok(Payload::Multipart { media_type, boundary: multipart::boundary(&parts), parts })
         }
         (MediaKind::Form | MediaKind::Multipart, _) => {
-            Err(wrong("an object with the fields of the form"))
+            Err(wrong("an object with the form's fields"))
         }
         (MediaKind::JsonLines, Value::Array(items)) => {
             let lines = items.iter().map(|item| format!("{item}\n"));
@@ -162,7 +162,7 @@ impl FormBody<'_> {
         self.content.encoding.iter().find(|encoding| encoding.property == property)
     }
 
-    /// The style of a property; `None` if it is serialized by its media type.
+    /// A property's style; `None` if it is serialized by its media type.
     fn manner(&self, property: &str) -> Option<ValueStyle> {
         let encoding = self.encoding(property)?;
         let by_style =

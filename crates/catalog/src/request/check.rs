@@ -67,8 +67,8 @@ impl ArgumentCheck {
         }
     }
 
-    /// The violations of a value; an error with the reason if it could not be checked. Locations in
-    /// `apart` hold files, which no schema describes.
+    /// The violations in a value; an error with the reason if the value could not be checked.
+    /// Locations in `apart` hold files, which no schema describes.
     pub(crate) fn verdict(
         &self,
         value: &Value,

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Everything except the unreserved characters of RFC 3986.
+/// Everything except the unreserved characters in RFC 3986.
 const UNRESERVED: &AsciiSet = &keeping(NON_ALPHANUMERIC, b"-._~");
 
 /// The characters of `set`, except those in `kept`.
@@ -23,10 +23,10 @@ const RESERVED_IN_QUERY: &AsciiSet = &keeping(UNRESERVED, b":/?@!$()*,;=");
 /// Characters encoded in a path with `allowReserved`: all that are invalid in a segment.
 const RESERVED_IN_PATH: &AsciiSet = &keeping(UNRESERVED, b":@!$&'()*+,;=");
 
-/// Characters encoded in the path template of a document: only those that are invalid in a path.
+/// Characters encoded in a document's path template: only those that are invalid in a path.
 const LITERAL: &AsciiSet = &RESERVED_IN_PATH.remove(b'/');
 
-/// Characters encoded after a `?` in the path template of a document.
+/// Characters encoded after a `?` in a document's path template.
 const QUERY_LITERAL: &AsciiSet = &RESERVED_IN_QUERY.remove(b'&').remove(b'+');
 
 /// `application/x-www-form-urlencoded` as the URL standard defines it; a space becomes `+`.

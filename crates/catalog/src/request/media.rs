@@ -1,6 +1,6 @@
 //! Media types: how a body is encoded, and which of several alternatives is chosen.
 
-/// How a body of a media type is encoded, in order of preference.
+/// How a body with a given media type is encoded, in order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MediaKind {
     /// `application/json`, and ranges such as `*/*` that include it.

@@ -1,4 +1,4 @@
-//! The mistakes that the arguments of a command can contain, each with a suggested next action.
+//! The mistakes that a command's arguments can contain, each with a suggested next action.
 
 use milepost_model::hint::Hint;
 use milepost_model::suggest;
@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::command::Location;
 use crate::finding::part;
 
-/// A mistake in the arguments of a command.
+/// A mistake in a command's arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Misuse {
     /// No parameter or body property has this name.
@@ -168,11 +168,11 @@ pub enum Reason {
     /// The name in the document is not a valid header name.
     #[error("its name in the document is not a valid header name")]
     Name,
-    /// The value of `$base64` is not base64 text.
-    #[error("`$base64` is not base64 text")]
+    /// The value of `$base64` is not valid base64.
+    #[error("`$base64` is not valid base64")]
     Base64,
     /// The value of `$file` is not a path.
-    #[error("`$file` is not the path of a file")]
+    #[error("`$file` is not a file path")]
     File,
     /// The content type is not a valid media type.
     #[error("its `content_type` is not a media type")]
@@ -252,7 +252,7 @@ impl Reason {
             Reason::DotSegment => "use another value",
             Reason::Control | Reason::Semicolon => "remove the character",
             Reason::NotLatin => "use plain letters, or encode the value as the API documents it",
-            Reason::Blank => "remove the spaces around it",
+            Reason::Blank => "remove the leading and trailing spaces",
             Reason::Name => "correct the name in the document and import it again",
             Reason::Base64 => "encode the bytes with the standard alphabet",
             Reason::File => "write `{\"$file\": \"path/to/file\"}`",

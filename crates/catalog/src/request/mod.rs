@@ -30,7 +30,7 @@ pub use self::prepared::PreparedCommand;
 pub use self::show::curl;
 use crate::command::{Location, Method};
 
-/// The arguments of a call.
+/// A call's arguments.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Arguments {
     /// Parameters by name, regardless of their location, and body properties. A name shared by
@@ -68,7 +68,7 @@ pub enum RequestNote {
     Unchecked { place: ArgumentPlace, why: String },
 }
 
-/// The body of a request.
+/// A request body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
     Whole {
@@ -143,7 +143,7 @@ impl Request {
     /// # Errors
     /// If only the sender may set the header, or if it cannot be sent.
     pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), Misuse> {
-        // These cannot be parameters, but the author of a workflow may set them.
+        // These cannot be parameters, but a workflow's author may set them.
         let authored = ["authorization", "accept"];
         let authored = authored.iter().any(|own| own.eq_ignore_ascii_case(name));
         if header::is_own(name) && !authored {

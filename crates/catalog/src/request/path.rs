@@ -1,5 +1,5 @@
-//! The path of a request: fills in a template and verifies that the URL lies under its base.
-//! Neither a value nor a document may direct a request anywhere else.
+//! A request's path: fills in a template and verifies that the URL lies under its base. Neither a
+//! value nor a document may direct a request anywhere else.
 
 use url::Url;
 
@@ -95,7 +95,7 @@ fn is_dots(segment: &str) -> bool {
     matches!(bare, "." | "..")
 }
 
-/// Joins base, path and query.
+/// Joins the base, the path and the query.
 pub(crate) fn join(base: &Url, path: &str, query: &str) -> Result<Url, Misuse> {
     let refused = || Misuse::Base { url: shown(base) };
     if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
@@ -128,7 +128,7 @@ pub(crate) fn join(base: &Url, path: &str, query: &str) -> Result<Url, Misuse> {
     if same && is_under(&url, base) { Ok(url) } else { Err(Misuse::Path { path: path.to_owned() }) }
 }
 
-/// Whether a URL lies under a base: same origin, and the path extends that of the base at a segment
+/// Whether a URL lies under a base: same origin, and the path extends the base's path at a segment
 /// boundary.
 pub(crate) fn is_under(url: &Url, base: &Url) -> bool {
     let prefix = base.path().trim_end_matches('/');

@@ -28,7 +28,7 @@ pub struct PreparedCommand {
     accept: String,
     /// The check for each parameter.
     checks: Vec<OnceLock<ArgumentCheck>>,
-    /// The prepared contents of the body.
+    /// The body's prepared contents.
     contents: Vec<PreparedContent>,
 }
 

@@ -1,6 +1,6 @@
-//! Styles: how a value is serialized, following the tables of OpenAPI and RFC 6570.
+//! Styles: how a value is serialized, following the tables in OpenAPI and RFC 6570.
 //!
-//! | style | prefix | separator | named | separator of unexploded items |
+//! | style | prefix | separator | named | separator for unexploded items |
 //! |---|---|---|---|---|
 //! | simple | | `,` | no | `,` |
 //! | label | `.` | `.` | no | `,` |
@@ -21,7 +21,7 @@ use super::encode::Encode;
 use crate::command::{Location, Style};
 use crate::limits;
 
-/// The serialization rule of a style.
+/// A style's serialization rule.
 #[derive(Clone, Copy)]
 struct Rule {
     first: &'static str,

@@ -1,4 +1,4 @@
-//! Arguments as typed on a command line: named strings, and the text of a body.
+//! Arguments as typed on a command line: named strings, and a body's text.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::{Arguments, PreparedCommand};
 use crate::schema;
 
 impl PreparedCommand {
-    /// Converts named strings to values according to the schemas of the arguments. A repeated name
+    /// Converts named strings to values according to the arguments' schemas. A repeated name
     /// becomes a list, and `@path` is a file if the argument can be one. Unknown names are kept as
     /// they are, and the argument check then reports them.
     pub fn typed(
@@ -29,7 +29,7 @@ impl PreparedCommand {
         with
     }
 
-    /// Converts the text of a body to a value.
+    /// Converts a body's text to a value.
     pub fn typed_body(
         &self,
         text: &str,

@@ -15,7 +15,7 @@ pub enum Direction {
 }
 
 /// Removes properties that are only sent in the other direction from `required`, recursively. In a
-/// response they are also forbidden.
+/// response, they are also forbidden.
 pub fn one_way(schema: &mut Value, defs: &Definitions, direction: Direction) {
     restrict(schema, &BTreeSet::new(), defs, direction);
 }

@@ -15,7 +15,7 @@ pub(crate) struct SchemaSize {
     /// The number of paths by which a value can return to the same schema. The work grows by this
     /// factor with every nesting level of the value.
     pub(crate) ways: usize,
-    /// Whether it refers back to a definition that is being expanded.
+    /// Whether the schema refers back to a definition that is being expanded.
     returns: bool,
 }
 

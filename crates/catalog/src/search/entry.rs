@@ -10,15 +10,15 @@ use crate::limits::{SEARCH_ENTRY_WORDS, SEARCH_TITLE_WORDS, SEARCH_WORD_CHARS};
 use crate::naming;
 use crate::table::Row;
 
-/// The group of all workflows.
+/// The group for all workflows.
 pub const WORKFLOWS: &str = "workflow";
 
-/// An entry of the search index.
+/// An entry in the search index.
 #[derive(Debug, Clone, Copy)]
 pub enum SearchEntry<'a> {
-    /// A command of a catalog.
+    /// A catalog command.
     Command {
-        /// The id of the catalog, which is the group of its commands.
+        /// The catalog's id, which is also the group for its commands.
         catalog: &'a str,
         row: &'a Row,
     },
@@ -54,7 +54,7 @@ impl<'a> SearchEntry<'a> {
     }
 }
 
-/// A field of an entry: the weight of a word in it, and its usual length in words.
+/// An entry field: the weight of a word in it, and its usual length in words.
 #[derive(Clone, Copy)]
 struct Field {
     weight: f32,
@@ -77,7 +77,7 @@ const DESCRIPTION: Field = Field { weight: 0.8, usual: 40.0, strong: false };
 /// How much long fields are penalized (`b` in BM25).
 const LENGTH: f32 = 0.6;
 
-/// A word of an entry.
+/// A word in an entry.
 pub(super) struct WeightedTerm {
     pub(super) term: Term,
     pub(super) weight: f32,
@@ -101,7 +101,7 @@ pub(super) struct EntryShape {
     pub(super) title: u8,
 }
 
-/// Reads the entries of an index.
+/// Reads an index's entries.
 #[derive(Default)]
 pub(super) struct EntryReader {
     /// The stems of known verbs, sorted. `Creates` and `Creating` have the same stem as `create`.
@@ -175,7 +175,7 @@ impl EntryReader {
         shape
     }
 
-    /// Adds the words of a string to the entry, weighted by the field that they occur in.
+    /// Adds a string's words to the entry, weighted by the field that they occur in.
     fn say(&mut self, field: Field, text: &str) {
         self.say_of(field, text, None);
     }
@@ -262,7 +262,7 @@ impl EntryReader {
     }
 }
 
-/// The actions of a command according to its method and name.
+/// A command's actions according to its method and name.
 fn deeds(row: &Row, parts: &[&str], named: Option<Intent>) -> Deeds {
     let last = parts.last().copied().unwrap_or_default();
     let item = last.contains('{');
@@ -271,7 +271,8 @@ fn deeds(row: &Row, parts: &[&str], named: Option<Intent>) -> Deeds {
     let mut deeds = match (row.method, named) {
         (Method::Get | Method::Query, _) if several => Deeds::LIST,
         (Method::Get | Method::Query, _) => Deeds::GET,
-        // The name of a `POST` shows what it does, but `PostOrder` only repeats the method.
+        // The name of a `POST` operation shows what it does, but `PostOrder` only repeats the
+        // method.
         (Method::Post, Some(intent)) if intent != Intent::Create => Deeds::of(intent),
         (Method::Post, _) if item => Deeds::UPDATE,
         (Method::Post, _) => Deeds::CREATE,
@@ -291,7 +292,7 @@ fn deeds(row: &Row, parts: &[&str], named: Option<Intent>) -> Deeds {
     deeds
 }
 
-/// Strips the format extension of a path segment such as `Messages.json`.
+/// Strips the format extension from a path segment such as `Messages.json`.
 fn plain(part: &str) -> &str {
     match part.rsplit_once('.') {
         Some((name, "json" | "xml" | "yaml" | "csv" | "html")) => name,

@@ -1,9 +1,9 @@
-//! The intent of a query, the actions of a command, and how well they match.
+//! A query's intent, a command's actions, and how well they match.
 
 use crate::command::Method;
 use crate::text::WordList;
 
-/// The intent of a query.
+/// A query's intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Intent {
     Create,
@@ -24,7 +24,7 @@ pub(super) enum Intent {
     Thing,
 }
 
-/// The actions of a command; there may be several if its method, name and words disagree.
+/// A command's actions; there may be several if its method, name and words disagree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Deeds(u8);
 
@@ -37,7 +37,7 @@ impl Deeds {
     pub(super) const SEARCH: Deeds = Deeds(32);
     /// The action applies to a whole collection.
     pub(super) const WHOLE: Deeds = Deeds(64);
-    /// The action applies to one item of a collection.
+    /// The action applies to one item in a collection.
     pub(super) const ONE: Deeds = Deeds(128);
 
     pub(super) fn add(&mut self, other: Deeds) {
@@ -64,7 +64,7 @@ impl Deeds {
     }
 }
 
-/// The factor by which a command's score changes, given the intent of the query.
+/// The factor by which a command's score changes, given the query's intent.
 pub(super) fn fit(intent: Intent, deeds: Deeds, method: Option<Method>) -> f32 {
     // A workflow may do anything.
     let Some(method) = method else { return 1.0 };

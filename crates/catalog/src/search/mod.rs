@@ -1,7 +1,7 @@
 //! Finds commands and workflows by free-text queries. Results are deterministic.
 //!
-//! BM25 over weighted fields finds candidates. They are ranked by how well they match the intent of
-//! the query, and by whether the command is about the named resource and nothing more. See `rank`.
+//! BM25 over weighted fields finds candidates. They are ranked by how well they match the query's
+//! intent, and by whether the command is about the named resource and nothing more. See `rank`.
 
 mod entry;
 mod intent;
@@ -24,7 +24,7 @@ use crate::text;
 /// Which entries to include.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filter<'a> {
-    /// Only entries of this catalog (or of [`WORKFLOWS`]).
+    /// Only entries from this catalog (or from [`WORKFLOWS`]).
     pub catalog: Option<&'a str>,
     /// Only commands with this method.
     pub method: Option<Method>,
@@ -58,7 +58,7 @@ pub struct SearchIndex {
     keys: Vec<(u64, u32)>,
 }
 
-/// The occurrence of a term in an entry.
+/// A term's occurrence in an entry.
 #[derive(Debug, Clone, Copy, Default)]
 struct Posting {
     entry: u32,

@@ -8,7 +8,7 @@ use crate::command::Method;
 use crate::limits::{SEARCH_MENDED_WORDS, SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS};
 use crate::naming;
 
-/// A word of a query with all terms that may match it.
+/// A query word with all terms that may match it.
 #[derive(Debug)]
 pub(super) struct Concept {
     /// Distinct terms, each with the confidence that it means the word.
@@ -44,7 +44,7 @@ pub(super) struct Query {
     pub(super) whole: bool,
 }
 
-/// A word of a query before it is looked up.
+/// A query word before it is looked up.
 struct Token {
     text: String,
     plural: bool,
@@ -95,8 +95,7 @@ impl Query {
     }
 }
 
-/// The words of a query, with phrases and abbreviations expanded if the documents use the expanded
-/// form.
+/// A query's words, with phrases and abbreviations expanded if the documents use the expanded form.
 fn rewritten(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
     let short: String = text.chars().take(SEARCH_QUERY_CHARS).collect();
     let mut all: Vec<String> = Vec::new();

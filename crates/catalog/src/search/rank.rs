@@ -24,10 +24,10 @@ const VERB: f32 = 0.35;
 const SURE: f32 = 0.5;
 /// The information content of a hint, relative to a required word.
 const HINT: f32 = 0.5;
-/// Added if the query is the name of the entry; exceeds every other score.
+/// Added if the query is the entry's name; exceeds every other score.
 const NAMED: f32 = 1.0e6;
 
-/// Ranks the entries of an index for a query.
+/// Ranks an index's entries for a query.
 pub(super) struct Ranking<'a> {
     index: &'a SearchIndex,
     query: &'a Query,
@@ -146,7 +146,7 @@ impl<'a> Ranking<'a> {
         tally.score * (0.3 + 0.7 * covered) * fit * settled * current / depth
     }
 
-    /// How closely the subject of an entry matches the query's.
+    /// How closely an entry's subject matches the query's.
     fn about(&self, entry: u32) -> f32 {
         let shape = &self.index.shapes[entry as usize];
         let from = shape.from as usize;

@@ -1,5 +1,5 @@
-//! Words that mean the same to people looking for a command. The list is kept small: a word is
-//! included only if people write it and documents do not, or vice versa.
+//! Words that mean the same thing to people looking for a command. The list is kept small: a word
+//! is included only if people write it and documents do not, or vice versa.
 
 use super::intent::Intent;
 use crate::text::WordList;

@@ -41,7 +41,7 @@ pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
             }
             at += width;
             if letter == Letter::Small {
-                // Most letters are lowercase, and none of those ends a word.
+                // Most letters are lowercase, and a lowercase letter never ends a word.
                 at += rest_of_small(&text.as_bytes()[at..]);
             }
         }

@@ -1,4 +1,4 @@
-//! All distinct words of all entries, each with a number, and lookup of words similar to an unknown
+//! All distinct words in all entries, each with a number, and lookup of words similar to an unknown
 //! one.
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,4 @@
-//! Interprets plain YAML scalars in the core schema of YAML 1.2, and writes them as JSON.
+//! Interprets plain YAML scalars according to the YAML 1.2 core schema, and writes them as JSON.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub(super) enum Plain<'t> {
     NotFinite,
 }
 
-/// Interprets a plain scalar in the core schema; `yes`, `010` and dates stay text.
+/// Interprets a plain scalar according to the core schema; `yes`, `010` and dates stay text.
 pub(super) fn plain(text: &str) -> Plain<'_> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Plain::Word("null"),

@@ -45,12 +45,12 @@ pub(crate) enum CatalogCommand {
     Auth(AuthArgs),
     /// Compare a catalog with a newer document
     #[command(after_help = "Example: milepost catalog diff shop openapi.yaml\n\
-        Exit codes: 0 whatever changes, breaking or not; 2 the document is not valid, \
+        Exit codes: 0 done, breaking or not; 2 the document is not valid, \
         6 not found, 9 a URL fails")]
     Diff(CatalogDiffArgs),
     /// Serve a catalog or a document on this machine, with made-up but consistent responses
     #[command(after_help = "Example: milepost catalog mock shop --port 4010\n\
-        The first line printed is the address. It serves until Ctrl-C or SIGTERM.\n\
+        The first line printed is the address. The server runs until Ctrl-C or SIGTERM.\n\
         Exit codes: 0 it was stopped, 2 the document is not valid, 6 not found, \
         75 the port is in use")]
     Mock(MockArgs),
@@ -81,7 +81,7 @@ pub(crate) struct NamingArgs {
     /// The title of the API [default: the title in the document]
     #[arg(long)]
     pub(crate) title: Option<String>,
-    /// The first word of its commands, `shop` in `shop orders:list`
+    /// The first word of the API's commands, `shop` in `shop orders:list`
     #[arg(long)]
     pub(crate) vendor: Option<String>,
     /// The address of the API, instead of the one in the document
@@ -109,7 +109,7 @@ pub(crate) struct ImportArgs {
     /// Replace a catalog with the same id; command names and credentials are kept
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Leave its commands disabled for now
+    /// Leave the commands disabled for now
     #[arg(long)]
     pub(crate) disabled: bool,
 }
@@ -139,7 +139,7 @@ pub(crate) struct AuthArgs {
     /// The profile [default: default]
     #[arg(long)]
     pub(crate) profile: Option<String>,
-    /// The security scheme of the document; optional if there is only one
+    /// The security scheme in the document; optional if there is only one
     #[arg(long)]
     pub(crate) scheme: Option<String>,
     #[command(flatten)]
@@ -153,7 +153,7 @@ pub(crate) struct AuthArgs {
     /// The audience of the token
     #[arg(long)]
     pub(crate) audience: Option<String>,
-    /// The token server to trust, if it is not on the origin of the API
+    /// The token server to trust, if it is not on the API's origin
     #[arg(long, value_name = "URL")]
     pub(crate) authority: Option<String>,
     /// Remove this scheme's settings
@@ -209,7 +209,7 @@ pub(crate) struct MockArgs {
     /// The port to listen on; 0 picks a free one
     #[arg(long, value_parser = number::<u16>, default_value_t = 0)]
     pub(crate) port: u16,
-    /// The seed of the made-up data
+    /// The seed for the made-up data
     #[arg(long, value_parser = number::<u64>, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Milliseconds to delay every response

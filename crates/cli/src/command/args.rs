@@ -23,7 +23,7 @@ pub(crate) enum CommandSubcommand {
         7 a conflict, or not confirmed, 8 refused or not authenticated, \
         9 a status of 400 or above, or no response, 10 no response in time")]
     Run(RunCommandArgs),
-    /// List the commands that provide choices for the parameters of others
+    /// List commands that provide choices for other commands' parameters
     #[command(after_help = "Example: milepost command providers --command \"shop orders:get\"\n\
         Exit codes: 0 done, 6 there is no such catalog or command")]
     Providers(ProvidersArgs),
@@ -108,10 +108,10 @@ pub(crate) struct RunCommandArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProvidersArgs {
-    /// Only those of this catalog, by id or title
+    /// Only providers in this catalog, by id or title
     #[arg(long, conflicts_with = "command")]
     pub(crate) catalog: Option<String>,
-    /// Only those that serve this command
+    /// Only providers that serve this command
     #[arg(long, value_name = "GROUP NAME")]
     pub(crate) command: Option<String>,
 }

@@ -128,7 +128,7 @@ fn text(body: &Value) -> String {
 fn show_body(response: &Response, terminal: &mut Terminal) {
     if let Some(path) = &response.body_path {
         let bytes = count(response.body_bytes.unwrap_or_default(), "byte");
-        terminal.remark(format!("note: the response is not text; its {bytes} are stored here:"));
+        terminal.remark(format!("note: the response is not text and is stored here ({bytes}):"));
         return terminal.line(safe(path));
     }
     let Some(body) = &response.body else { return };
@@ -155,7 +155,7 @@ fn status_line(response: &Response) -> String {
     words.extend(response.attempts.filter(|n| *n > 1).map(|n| format!("{n} attempts")));
     words.extend(response.pages.map(|pages| count(pages, "page")));
     if response.more == Some(true) {
-        words.push("there are more".to_owned());
+        words.push("more available".to_owned());
     }
     words.join(" · ")
 }

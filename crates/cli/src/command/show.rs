@@ -53,7 +53,7 @@ fn show(full: &CommandDetails, terminal: &mut Terminal) {
         if let Some(provider) = &one.provider {
             let (name, provider) = (safe(&one.name), safe(provider));
             terminal
-                .remark(format!("note: values of `{name}`: milepost command choices {provider}"));
+                .remark(format!("note: values for `{name}`: milepost command choices {provider}"));
         }
     }
     terminal.remark(format!("next: {}", example(full)));

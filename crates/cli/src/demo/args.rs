@@ -12,7 +12,7 @@ pub(crate) struct DemoArgs {
     /// Answer yes to every question, for scripts
     #[arg(short, long, conflicts_with = "command")]
     pub(crate) yes: bool,
-    /// Run a command in the folder of the last demo
+    /// Run a command in the last demo's folder
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
@@ -71,7 +71,7 @@ impl DemoName {
                 file!("rogue-agent.yaml"),
                 "What an agent cannot get away with",
                 "A script plays an agent that skips steps, claims to be done and makes things up. \
-                 Each attempt is refused with the reason; the engine checks for itself.",
+                 Each attempt is refused with a reason; the engine checks for itself.",
             ),
         };
         DemoText { workflow, title, point }

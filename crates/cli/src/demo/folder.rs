@@ -23,11 +23,11 @@ use crate::failure::{CliError, CliResult};
 use crate::session::CliSession;
 use crate::terminal::{Terminal, WITHIN_DEMO, width};
 
-/// The API of the shop.
+/// The shop's API.
 const SHOP: (&str, &str) = ("shop.yaml", include_str!("../../../../examples/shop.yaml"));
 /// The variable for the shop's token, and its value. The shop accepts any token.
 const TOKEN: (&str, &str) = ("MILEPOST_SECRET_SHOP_TOKEN", "demo");
-/// The user's environment variables that would affect the commands of a demo.
+/// The user's environment variables that would affect a demo's commands.
 const ELSEWHERE: [&str; 8] = [
     "REGISTRY_CONFIG_PATH",
     "REGISTRY_WORKFLOWS_PATH",
@@ -224,8 +224,7 @@ pub(super) struct Shop {
 }
 
 impl Shop {
-    /// Starts the shop on a port, or on any free one if it is 0. Each command in `fails` fails
-    /// once.
+    /// Starts the shop on a port; 0 picks a free one. Each command in `fails` fails once.
     pub(super) fn open(demo: &DemoFolder, fails: &[(&str, u16)], port: u16) -> CliResult<Shop> {
         let session = demo.session()?;
         let fail_next = fails.iter().map(|(name, status)| ((*name).to_owned(), *status)).collect();

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &DemoArgs, terminal: &mut Terminal) -> CliResult {
     let mut all: Value =
         serde_json::from_str(&folder.quietly(&["runs", "--json"])?).unwrap_or_default();
     let mut runs = all["runs"].as_array_mut().map(std::mem::take).unwrap_or_default();
-    // The list also contains runs of earlier demos.
+    // The list also contains runs from earlier demos.
     runs.retain(|run| started.iter().any(|started| run["run_id"] == started.as_str()));
     let folder = folder.path.display().to_string();
     terminal.answer(&json!({"folder": folder, "runs": runs}), |_| {})
@@ -50,7 +50,7 @@ fn tour(args: &DemoArgs, terminal: &mut Terminal) -> CliResult<(DemoFolder, Vec<
     let shop = Shop::open(&folder, &[("refunds:list", 503)], 0)?;
     let base = format!("{}/api/v1", shop.url);
     terminal.page(&format!(
-        "A shop responds at {}, simulated by the mock of its OpenAPI document.\n\
+        "A shop responds at {}, simulated by a mock of its OpenAPI document.\n\
          Everything else is real, and happens in {}.\n\
          To type one of these commands yourself, put `demo --` before it: `milepost demo -- \
          runs`.\n",
@@ -161,7 +161,7 @@ impl Tour<'_> {
         Ok(())
     }
 
-    /// The first order of the shop: its id and its total.
+    /// The shop's first order: its id and its total.
     fn order(&self) -> CliResult<(String, Value)> {
         let list = ["command", "run", "shop", "orders:list", "-p", "limit=1", "--json"];
         let text = self.folder.quietly(&list)?;

@@ -21,7 +21,7 @@ pub(super) const TOPICS: &[(&str, &str)] = &[
     ("errors", include_str!("../../../../docs/errors/README.md")),
 ];
 
-/// Embeds the page of each error code.
+/// Embeds the page for each error code.
 macro_rules! errors {
     ($($code:ident),* $(,)?) => {
         &[$((

@@ -116,7 +116,7 @@ fn format(arguments: &LogArgs) -> Result<Option<LogFormat>, Problem> {
     match (arguments.log_format, variable(FORMAT)) {
         (Some(format), _) => Ok(Some(format)),
         (None, Some(text)) => LogFormat::from_str(&text, false).map(Some).map_err(|_| {
-            let message = format!("{FORMAT} is not a valid log format");
+            let message = format!("`{FORMAT}` is not set to a valid log format");
             Problem::new(Code::ParamsInvalid, message, "write `human` or `json`")
         }),
         (None, None) => Ok(None),

@@ -45,7 +45,7 @@ pub(super) fn collector() -> Result<Option<(Collector, Output)>, Problem> {
         let hint = "write it as http://localhost:4318, or unset it";
         Problem::new(
             Code::ParamsInvalid,
-            format!("{name} is not a valid collector address: {why}"),
+            format!("`{name}` is not set to a valid collector address: {why}"),
             hint,
         )
     };

@@ -104,7 +104,7 @@ fn form_answer(given: &str) -> CliResult<Value> {
     }
 }
 
-/// The questions of the run itself.
+/// The run's own questions.
 fn own_questions<'v>(
     view: &'v RunView,
     step: Option<&'v str>,
@@ -112,7 +112,7 @@ fn own_questions<'v>(
     questions(view, step).filter(|one| one.run_id.is_none())
 }
 
-/// The questions of the run and its child runs.
+/// The questions that the run and its child runs ask.
 fn questions<'v>(
     view: &'v RunView,
     step: Option<&'v str>,

@@ -136,7 +136,7 @@ pub(crate) struct ApprovalArgs {
     /// Comment to record
     #[arg(long, short = 'm', value_name = "TEXT")]
     pub(crate) comment: Option<String>,
-    /// The answers to the form of the question, as JSON
+    /// The answers for the question's form, as JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) answer: Option<String>,
 }
@@ -151,16 +151,16 @@ pub(crate) struct DecideArgs {
     /// The outcome; asked for at the terminal if not given
     #[arg(long, value_enum)]
     pub(crate) outcome: Option<OutcomeChoice>,
-    /// The result as JSON, if it happened
+    /// For `happened`: the result as JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) output: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum OutcomeChoice {
-    /// It took effect
+    /// The request took effect
     Happened,
-    /// It did not take effect: run it again
+    /// The request did not take effect: run the step again
     DidNotHappen,
     /// Let the step fail
     GiveUp,
@@ -196,7 +196,7 @@ pub(crate) struct ResumeArgs {
     /// Use the newest versions of the workflow and of its catalogs
     #[arg(long)]
     pub(crate) latest: bool,
-    /// Use the newest versions of its catalogs
+    /// Use the newest versions of the catalogs
     #[arg(long)]
     pub(crate) latest_catalogs: bool,
     /// Rerun a step that succeeded, and what depends on it
@@ -225,7 +225,7 @@ pub(crate) struct ResumeArgs {
 pub(crate) enum PersonCommand {
     /// Set or change the PIN that signs your decisions
     #[command(after_help = "Example: milepost person set-pin\n\
-        You type it twice at this terminal; `milepost docs durability` says what it signs")]
+        You type it twice at this terminal; `milepost docs durability` explains what it signs")]
     SetPin,
 }
 
@@ -238,10 +238,10 @@ pub(crate) enum InputsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ForgetArgs {
-    /// Only values of this workflow
+    /// Only values for this workflow
     #[arg(long, value_name = "ID")]
     pub(crate) workflow: Option<String>,
-    /// Only values of this input; may be repeated
+    /// Only values for this input; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) input: Vec<String>,
     /// Forget without asking

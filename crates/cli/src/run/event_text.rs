@@ -38,7 +38,7 @@ pub(super) fn failure(event: &EventView) -> Option<&str> {
     event.event.pointer("/failure/message").and_then(Value::as_str)
 }
 
-/// The line of a failed step whose reason is shown elsewhere.
+/// The line for a failed step whose reason is shown elsewhere.
 pub(super) fn failed_line(event: &EventView) -> String {
     format!("  ✗ {}", key(event))
 }
@@ -86,7 +86,7 @@ fn budget(event: &EventView) -> String {
     text(event, "budget").replace('_', " ").replace("http calls", "requests")
 }
 
-/// The log line of any event.
+/// The log line for any event.
 pub(super) fn log_line(event: &EventView) -> String {
     if let Some(line) = line(event) {
         return line;

@@ -229,7 +229,7 @@ pub(super) fn waiting_text(waiting: &WaitingView) -> String {
     }
     lines.extend(waiting.may_arrive_until_ms.map(|until| {
         let at = milepost_ops::rfc3339(until);
-        format!("  it may still arrive until {at}; only then can you record that it did not happen")
+        format!("  it may still arrive until {at}; then you can record that it did not happen")
     }));
     for shown in &waiting.shown {
         let request = if shown.target.is_empty() { &shown.request } else { &shown.target };

@@ -28,7 +28,7 @@ pub(super) fn purge(args: &PurgeArgs, terminal: &mut Terminal) -> CliResult {
         };
         let of = match report.projects {
             0 | 1 => String::new(),
-            more => format!(" of {more} folders"),
+            more => format!(" in {more} folders"),
         };
         terminal.line(format!("{}{of} {verb}{freed}", count(report.runs, "run")));
     })

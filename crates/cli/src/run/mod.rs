@@ -102,7 +102,7 @@ fn detach(terminal: &mut Terminal) -> CliResult {
 
 fn cannot_start(error: &io::Error) -> Problem {
     let message = format!("cannot start a process for the run: {error}");
-    Problem::new(Code::Internal, message, "run it without `--detach`")
+    Problem::new(Code::Internal, message, "run the command without `--detach`")
 }
 
 /// The workflow to run and the values of its inputs.

@@ -101,7 +101,7 @@ fn request(args: &ResumeArgs, run: &str) -> CliResult<Request> {
         const EXAMPLE: &str = "http_calls=100";
         let (name, text) = pair(given, Code::ParamsInvalid, EXAMPLE)?;
         let limit = text.parse().map_err(|_| {
-            let message = format!("`{text}` is not a valid number of {name}");
+            let message = format!("`{text}` is not a valid value for `{name}`");
             Problem::new(Code::ParamsInvalid, message, format!("write it as `--budget {EXAMPLE}`"))
         })?;
         budget.insert(name.to_owned(), limit);

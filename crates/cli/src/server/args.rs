@@ -12,7 +12,7 @@ pub(crate) enum McpCommand {
     /// Show what the list of tools costs a model, tool by tool
     #[command(after_help = "Example: milepost mcp --tools core budget")]
     Budget,
-    /// Add this server to the configuration of a client
+    /// Add this server to a client's configuration
     #[command(after_help = "Example: milepost mcp install claude-code\n\
         Example: milepost mcp install vscode --scope project --print\n\
         Exit codes: 0 done or nothing to do, 2 the file cannot be read or changed, 7 a different \
@@ -50,18 +50,18 @@ pub(crate) struct ServeArgs {
     /// Read the token from this file; it may be in `MILEPOST_TOKEN` instead
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Accept tokens from this authorization server instead
+    /// Accept OAuth tokens from this authorization server instead
     #[arg(long, value_name = "URL", conflicts_with = "token_file")]
     pub(crate) oauth_issuer: Option<String>,
-    /// The audience those tokens must have: this server's URL as its clients know it
+    /// The audience OAuth tokens must have: this server's URL as its clients know it
     #[arg(long, value_name = "URL", requires = "oauth_issuer")]
     pub(crate) oauth_resource: Option<String>,
-    /// The keys that verify them, a file or URL [default: from the issuer's metadata]
+    /// The keys that verify OAuth tokens, a file or URL [default: from the issuer's metadata]
     #[arg(long, value_name = "FILE|URL", requires = "oauth_issuer")]
     pub(crate) oauth_jwks: Option<String>,
 }
 
-/// What clients of a server see.
+/// What a server's clients see.
 #[derive(Debug, Args)]
 pub(crate) struct McpSurfaceArgs {
     /// Which tools are offered
@@ -97,7 +97,7 @@ pub(crate) enum McpSurface {
 pub(crate) enum McpTools {
     /// All tools
     Full,
-    /// The ten that most work needs
+    /// The ten tools needed for most work
     Core,
     /// Tools for working on runs; none shows the source of a workflow
     Work,

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal) -> CliResult {
         let guard = guard(args, address, access.clone())?;
         tell(&url, &proof, terminal)?;
         if !address.ip().is_loopback() {
-            terminal.remark("warning: traffic is not encrypted: put a TLS proxy in front of it");
+            terminal.remark("warning: traffic is not encrypted: put the server behind a TLS proxy");
         }
         if let HttpAccess::OAuth(server) = access
             && let Err(error) = server.ready().await

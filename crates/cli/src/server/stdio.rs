@@ -39,7 +39,7 @@ pub(crate) fn run(args: &McpArgs, terminal: &mut Terminal) -> CliResult {
     Ok(if outcome.is_ok() { Exit::DONE } else { Exit::FAILED })
 }
 
-/// Creates the server of this process, with its operations.
+/// Creates the server for this process, with its operations.
 pub(crate) fn server(style: ToolStyle) -> CliResult<WorkflowServer> {
     Ok(WorkflowServer::new(environment::operations()?, style, Box::new(io::stderr())))
 }

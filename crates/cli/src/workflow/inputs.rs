@@ -89,7 +89,7 @@ fn show_provided(name: &str, provided: &ProviderView, terminal: &mut Terminal) {
     let from = &provided.provider;
     let about = match provided.outcome {
         ProviderOutcome::Ready => format!("choices for {name}, from {from}"),
-        ProviderOutcome::Cached => format!("choices for {name}, from {from}, from an earlier call"),
+        ProviderOutcome::Cached => format!("choices for {name}, from an earlier call to {from}"),
         ProviderOutcome::NotAsked => format!("{from} was not called for {name}"),
         ProviderOutcome::Manual => format!("{from} has no choices for {name}: type the value"),
         ProviderOutcome::Prompt => {

@@ -61,7 +61,7 @@ pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> CliResult {
     Ok(exit)
 }
 
-/// The entry of a target that could not be read, so that it is not missing from the list.
+/// The entry for a target that could not be read, so that it is not missing from the list.
 fn missing(target: &OsStr, problem: &Problem) -> Value {
     json!({
         "path": target.to_string_lossy(),

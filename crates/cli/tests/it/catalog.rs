@@ -378,7 +378,7 @@ fn removing_a_catalog_needs_confirmation() {
     place.shows("catalog remove shop", &expect![[r"
         --- 7
         error[CONFIRMATION_REQUIRED]: this removes catalog `shop` (Shop) with 7 commands: its settings and the names of its secrets are lost
-        hint: repeat it with `--yes` if you mean it
+        hint: repeat the command with `--yes` if you mean it
         more: milepost docs CONFIRMATION_REQUIRED
     "]]);
     place.shows(

@@ -197,7 +197,7 @@ fn a_command_is_shown_in_full() {
 
             authenticates with bearer
             --- 0
-            note: values of `order_id`: milepost command choices shop orders:list
+            note: values for `order_id`: milepost command choices shop orders:list
             next: milepost command run shop orders:delete -p 'order_id=…'
         "]],
     );
@@ -427,7 +427,7 @@ fn deleting_needs_confirmation() {
         &expect![[r"
             --- 7
             error[CONFIRMATION_REQUIRED]: `shop orders:delete` deletes what its arguments identify
-            hint: repeat it with `--yes` if you mean it
+            hint: repeat the command with `--yes` if you mean it
             more: milepost docs CONFIRMATION_REQUIRED
         "]],
     );
@@ -466,7 +466,7 @@ fn responses_that_are_not_json() {
     let ran = open.say("run getReceipt -p order_id=o1").ends(0);
     let kept = fs::read(ran.out.trim_end()).expect("is kept");
     assert_eq!(kept, b"%PDF-\xff\xfe");
-    assert!(ran.err.contains("its 7 bytes are stored here"), "{}", ran.err);
+    assert!(ran.err.contains("is stored here (7 bytes)"), "{}", ran.err);
     let ran = open.say("run getReceipt -p order_id=o1 --output receipt.pdf").ends(0);
     assert_eq!(ran.out, "");
     assert!(ran.err.contains("wrote 7 bytes to receipt.pdf"), "{}", ran.err);

@@ -433,7 +433,7 @@ const JOURNAL: &[Planted] = &[
         variables: &[("MILEPOST_CLOCK", "-86400000")],
         id: "clock",
         state: WARNING,
-        fix: "correct the clock",
+        fix: "correct this machine's clock",
         ..BASE
     },
 ];

@@ -85,7 +85,7 @@ fn a_run_whose_time_is_up_asks_nothing() {
         assert_eq!(view["next"], Value::from(&*next), "{view}");
         assert!(view.get("due").is_none(), "nothing is due any more: {view}");
         let message = waiting["message"].as_str().expect("a message");
-        assert!(message.starts_with("the deadline of this run has passed: "), "{message}");
+        assert!(message.starts_with("this run's deadline has passed: "), "{message}");
         let listed = place.run(["runs", "--json"]).ends(0).json();
         assert_eq!(listed["runs"][0]["waiting"], "lapsed ok");
         if code == 4 {

@@ -94,7 +94,7 @@ fn without_a_collector_nothing_changes() {
     list("").ends(0).quiet();
     let ran = list("no url").ends(2);
     assert!(
-        ran.err.contains("OTEL_EXPORTER_OTLP_ENDPOINT is not a valid collector address"),
+        ran.err.contains("`OTEL_EXPORTER_OTLP_ENDPOINT` is not set to a valid collector address"),
         "{}",
         ran.err
     );

@@ -163,7 +163,7 @@ fn a_backup_is_restored_on_an_empty_machine() {
     let logs = place.run(["logs", &run, "--json"]).ends(0).out;
     place.run(["backup", "copy"]).ends(0);
     let refused = place.run(["restore", "copy"]);
-    assert!(refused.err.contains("there are already runs"), "{} {}", refused.code, refused.err);
+    assert!(refused.err.contains("runs already exist"), "{} {}", refused.code, refused.err);
 
     // Switches to a new home with the same project.
     fs::rename(place.root.path().join("home"), place.root.path().join("lost")).expect("moves");

@@ -127,7 +127,7 @@ fn renamed_and_deleted_workflows_can_be_restored() {
     place.types("delete meet", &expect![[r"
         --- 7
         error[CONFIRMATION_REQUIRED]: this deletes workflow `meet` (`[ROOT]/home/.config/milepost/workflows/meet.yaml`); its versions are kept and can be restored
-        hint: repeat it with `--yes` if you mean it
+        hint: repeat the command with `--yes` if you mean it
         more: milepost docs CONFIRMATION_REQUIRED
     "]]);
     place.types(

@@ -33,7 +33,7 @@ pub enum Cause {
     Exhausted { key: StepKey },
     #[error("the workflow it runs was canceled")]
     ChildCanceled,
-    #[error("`repeat.until` of `{key}` did not hold within {seconds} s (passes: {passes})")]
+    #[error("`repeat.until` in `{key}` did not hold within {seconds} s (passes: {passes})")]
     Polled { key: StepKey, passes: u32, seconds: u64 },
     #[error("{message}")]
     Refuted { message: String },
@@ -43,7 +43,7 @@ pub enum Cause {
     Unwalkable { key: String, error: String },
     #[error("the run took longer than its workflow allows")]
     TooLate,
-    #[error("it was canceled")]
+    #[error("the step was canceled")]
     Canceled,
     #[error("only `{key}` was run; other steps are still pending")]
     Incomplete { key: StepKey },
@@ -84,7 +84,7 @@ pub enum Cause {
     #[error("the answer does not match the form: {error}")]
     UnfitAnswer { error: String },
     #[error(
-        "the request of `{key}` may still arrive until {}: until then you cannot record that it \
+        "the request for `{key}` may still arrive until {}: until then you cannot record that it \
          did not happen, and it is not sent again",
         time::rfc3339(*from_ms)
     )]
@@ -191,7 +191,7 @@ impl Cause {
     fn sentence(&self) -> &'static str {
         match self {
             Cause::Expression { .. } => {
-                "look at the values of the steps it reads, then correct the workflow and resume"
+                "check the values that the expression reads, then correct the workflow and resume"
             }
             Cause::TooManyItems { .. } => "split the list across several steps",
             Cause::Authored { .. } => "the workflow's author ended it here on purpose",
@@ -214,11 +214,11 @@ impl Cause {
             Cause::Interrupted { .. } => "find out whether it took effect, then record the outcome",
             Cause::MovedOn => "look at the run again, then resume it",
             Cause::NotDue { .. } | Cause::NoStep { .. } | Cause::NothingDue => {
-                "check the status of the run: it says who has to do what"
+                "check the run's status to see who has to do what"
             }
             Cause::Stale { .. } => "read what was wrong, then submit for that attempt",
-            Cause::BeingChecked { .. } => "wait for its answer",
-            Cause::AskedAgain { .. } => "look at it again, then decide",
+            Cause::BeingChecked { .. } => "wait for the verdict on that submission",
+            Cause::AskedAgain { .. } => "read the new question, then decide",
             Cause::MayStillArrive { .. } => {
                 "wait until then and check the API again, or record that it happened"
             }

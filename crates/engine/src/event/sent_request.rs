@@ -25,7 +25,7 @@ pub struct SentRequest {
 }
 
 impl SentRequest {
-    /// Masks the placeholders of secrets, regardless of their encoding.
+    /// Masks secret placeholders, regardless of their encoding.
     pub(crate) fn shown(mut self, nonce: &str) -> SentRequest {
         self.url = secret_placeholder::mask_request(nonce, &self.url);
         for (_, value) in &mut self.headers {

@@ -6,9 +6,8 @@ use std::ops::Range;
 use milepost_model::id::StepId;
 use serde::{Deserialize, Serialize};
 
-/// `lookup`, `fetch@3` (an item of a list), `loop@2::inner` (a pass of a loop) or
-/// `decide::verify@0` (a check of a submission). A key is stable because it is built only from the
-/// definition and indices.
+/// `lookup`, `fetch@3` (a list item), `loop@2::inner` (a step in a loop pass) or `decide::verify@0`
+/// (a submission check). A key is stable because it is built only from the definition and indices.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StepKey(String);
@@ -24,7 +23,7 @@ impl StepKey {
         StepKey(spelling.to_owned())
     }
 
-    /// The key of one item of a step that runs over a list.
+    /// The key of one item in a step that runs over a list.
     #[must_use]
     pub fn item(&self, index: usize) -> StepKey {
         StepKey(format!("{}@{index}", self.0))
@@ -41,12 +40,12 @@ impl StepKey {
         self.0.rsplit("::").next().unwrap_or_default().contains('@')
     }
 
-    /// Whether it belongs to a check of a submission.
+    /// Whether it belongs to a submission check.
     pub(crate) fn is_check(&self) -> bool {
         self.0.contains("::verify@")
     }
 
-    /// The key of one check of a submission.
+    /// The key of one submission check.
     #[must_use]
     pub fn check(&self, index: usize) -> StepKey {
         StepKey(format!("{}::verify@{index}", self.0))

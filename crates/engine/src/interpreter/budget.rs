@@ -94,7 +94,7 @@ pub(crate) fn is_left(state: &State, budget: BudgetKind) -> bool {
     state.head.budget.get(&budget).is_none_or(|limit| taken(state, budget) < *limit)
 }
 
-/// The budget of the child run that an execution starts.
+/// The budget for the child run that an execution starts.
 pub(crate) fn rest(flow: &Flow, state: &State, key: &StepKey) -> BTreeMap<BudgetKind, u64> {
     if state.canceling.is_some() || state.head.budget.is_empty() {
         return BTreeMap::new();

@@ -33,7 +33,7 @@ pub struct KeyedCall {
     pub call: StepCall,
 }
 
-/// A command of a catalog with its arguments; secrets are placeholders.
+/// A catalog command with its arguments; secrets are placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepCall {
     /// The command, as `group name`.

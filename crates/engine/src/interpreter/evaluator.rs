@@ -26,7 +26,7 @@ pub fn next(flow: &Flow, state: &State) -> Option<NextCommand> {
     RunEvaluator::of(flow, state).next()
 }
 
-/// The variables of a guide: its inputs and the variables that were added.
+/// A guide's variables: its inputs and the variables that were added.
 pub(crate) fn context(state: &State) -> Map<String, Value> {
     let mut all = state.head.inputs.clone();
     all.extend(state.context.clone());
@@ -226,7 +226,7 @@ impl<'s> RunEvaluator<'s> {
         Some(NextCommand::record(Event::StepCanceled { key: key.clone() }))
     }
 
-    /// Cancels the prompts and questions of a run that has failed. Requests in flight still finish,
+    /// Cancels the prompts and questions in a run that has failed. Requests in flight still finish,
     /// and a request with an unknown outcome still needs a person's decision.
     fn withdraw(&self) -> Option<NextCommand> {
         let open = || self.state.open().filter(|(key, _)| !self.flow.is_finally(key));

@@ -11,7 +11,7 @@ use crate::event::CallAnswer;
 use crate::state::{State, StepState};
 use crate::{Cause, Failure, Flow, StepKey, secret_placeholder, time};
 
-/// The names of a run, shadowed by those of the enclosing loop.
+/// A run's names, shadowed by those of the enclosing loop.
 #[derive(Clone)]
 pub(crate) struct RunScope<'s> {
     state: &'s State,
@@ -55,7 +55,7 @@ impl<'s> RunScope<'s> {
         self.with("output", answer.output.clone()).with("status_code", answer.status.into())
     }
 
-    /// Adds the item of a list and its index.
+    /// Adds a list item and its index.
     pub(crate) fn item(self, name: Option<&str>, index: usize, item: Value) -> RunScope<'s> {
         self.with(name.unwrap_or("item"), item).with("index", index.into())
     }

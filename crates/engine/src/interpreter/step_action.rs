@@ -188,8 +188,8 @@ impl<'s> RunEvaluator<'s> {
         below.into_iter().flatten().map(|index| &self.flow.nodes()[index])
     }
 
-    /// The calls of a step: a single call, or one per item of its list; `None` if they are not
-    /// known yet.
+    /// A step's calls: a single call, or one per item of its list; `None` if they are not known
+    /// yet.
     fn deeds_of(&self, node: &FlowNode) -> Option<Vec<PlannedCall>> {
         let step = self.flow.of_key(&node.key)?;
         let Action::Run(run) = &step.action else { return None };
@@ -293,7 +293,7 @@ impl<'s> RunEvaluator<'s> {
         NextCommand::Ask(Box::new(ApprovalDraft {
             key: key.clone(),
             // This message is part of the digest of what was shown, so rewording it voids the
-            // answers of older runs.
+            // answers in older runs.
             message: format!("Confirm what was handed in for `{key}`?"),
             deeds: self.deeds_below(key),
             expires_at_ms: None,

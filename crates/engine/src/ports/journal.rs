@@ -20,7 +20,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// Records a run with its source and first events, and gives its lease to the holder.
     fn create<'a>(&'a self, run: NewRun, holder: &'a HolderId) -> JournalFuture<'a, Created>;
 
-    /// Writes events of a run.
+    /// Appends events to a run.
     fn append(&self, what: Append) -> JournalFuture<'_, ()>;
 
     /// Writes the outcomes of requests even though the disk is full, using space reserved for this;
@@ -29,8 +29,8 @@ pub trait Journal: Send + Sync + fmt::Debug {
         self.append(what)
     }
 
-    /// Acquires the lease of a run; `None` if another live holder has it. Any lease that this
-    /// holder had before becomes invalid.
+    /// Acquires a run's lease; `None` if another live holder has it. Any lease that this holder had
+    /// before becomes invalid.
     fn take<'a>(
         &'a self,
         run: &'a RunId,
@@ -49,18 +49,18 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// holder's runs for the returned duration, counted from when the call was *sent*.
     fn beat<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, Duration>;
 
-    /// Releases all leases of a holder except those of these runs. If the reply to
+    /// Releases all of a holder's leases except those for these runs. If the reply to
     /// [`Journal::take`] was lost, the holder has a lease that it does not know about.
     fn disown<'a>(&'a self, holder: &'a HolderId, driven: Vec<RunId>) -> JournalFuture<'a, ()>;
 
-    /// Releases all leases of a holder at once.
+    /// Releases all of a holder's leases at once.
     fn leave<'a>(&'a self, holder: &'a HolderId) -> JournalFuture<'a, ()>;
 
-    /// Releases all leases of a holder whose process is exiting, without waiting for the result.
-    /// The next process completes what is left undone.
+    /// Releases all leases held by a process that is exiting, without waiting for the result. The
+    /// next process completes what is left undone.
     fn withdraw(&self, holder: &HolderId);
 
-    /// Puts a message into the inbox of a run.
+    /// Puts a message into a run's inbox.
     fn send<'a>(
         &'a self,
         run: &'a RunId,
@@ -97,7 +97,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// A run's record in the index.
     fn run<'a>(&'a self, run: &'a RunId) -> JournalFuture<'a, RunRecord>;
 
-    /// The events of a run after a sequence number.
+    /// A run's events after a sequence number.
     fn events<'a>(
         &'a self,
         run: &'a RunId,
@@ -222,7 +222,7 @@ pub enum Takeover {
     /// Only those of holders whose process has certainly ended: a process that was itself suspended
     /// cannot judge whether others are silent.
     Free,
-    /// Also those of holders that have been silent for too long.
+    /// Those of holders that have been silent for too long, as well.
     Silent,
 }
 
@@ -307,7 +307,7 @@ pub struct Created {
     pub lease: Option<Lease>,
 }
 
-/// Events of a run, written atomically.
+/// Events to append to a run, written atomically.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Append {
     /// The right to write, which another holder may have taken over in the meantime.
@@ -412,14 +412,14 @@ pub enum JournalError {
     /// Someone else has appended events: read them and decide again.
     #[error("the last event of run `{run}` is number {last}")]
     OutOfOrder { run: RunId, last: u64 },
-    /// A row of the run is damaged. The run is quarantined, and all others continue. `seq` is the
-    /// first event that cannot be trusted; 0 is the row of the run itself.
+    /// One of the run's rows is damaged. The run is quarantined, and all others continue. `seq` is
+    /// the first event that cannot be trusted; 0 is the row for the run itself.
     #[error("the journal of run `{run}` is damaged at event {seq}")]
     Corrupt { run: RunId, seq: u64 },
     /// An event is intact, but this program cannot decode it.
     #[error("run `{run}` cannot be read: {reason}")]
     Undecodable { run: RunId, reason: String },
-    /// A later version of this program wrote an event of the run.
+    /// A later version of this program wrote one of the run's events.
     #[error("run `{run}` cannot be read: a newer version of this program wrote its event {seq}")]
     NewerEvent { run: RunId, seq: u64 },
     /// A later version of this program changed the journal in a way that this one cannot handle.

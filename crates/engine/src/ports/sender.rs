@@ -1,4 +1,4 @@
-//! Sending the requests of runs, and preparing child runs.
+//! Sending the requests that runs make, and preparing child runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -71,7 +71,7 @@ pub struct RunContext {
     pub mock: bool,
 }
 
-/// One request of a run.
+/// One request made by a run.
 #[derive(Debug, Clone)]
 pub struct OutgoingRequest {
     pub context: RunContext,
@@ -79,7 +79,7 @@ pub struct OutgoingRequest {
     pub call: StepCall,
     /// The recorded digest of the request.
     pub digest: String,
-    /// The number of the attempt at the step, starting at 1.
+    /// The attempt number for the step, starting at 1.
     pub attempt: u32,
     /// Lets a server recognize a repeated request.
     pub idempotency_key: String,

@@ -44,7 +44,7 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> ResumeAutho
     let exhausted = exhausted.map(|(key, _)| format!("give an agent more attempts at `{key}`"));
     let other = resumption.text_hash != state.head.text_hash;
     let unasked = state.steps.iter().filter(|(key, step)| other && loses(flow, state, key, step));
-    let unasked = unasked.map(|(key, _)| format!("continue without the approval of `{key}`"));
+    let unasked = unasked.map(|(key, _)| format!("continue without the approval in `{key}`"));
     let shown: Vec<String> =
         set.chain(more).chain(unsettled).chain(exhausted).chain(unasked).collect();
     if !shown.is_empty() {

@@ -54,13 +54,13 @@ pub(crate) fn of_wish(
     let Some(only) = &wish.only else { return Ok(()) };
     if flow.is_walked() {
         let message = "the steps of a guide run one after the other";
-        return Err(refused(message, without_only("resume it without ")));
+        return Err(refused(message, without_only("resume without ")));
     }
     let Some(index) = flow.index(only.as_str()) else { return Ok(()) };
     let nodes = flow.nodes();
     if nodes[index].finally {
         let message = format!("`{only}` runs at the end of the run and cannot run alone");
-        return Err(refused(message, without_only("resume it without ")));
+        return Err(refused(message, without_only("resume without ")));
     }
     let undone = flow.above(index).into_iter().find(|above| {
         !state.phase(&nodes[*above].key).is_closed()
@@ -90,7 +90,7 @@ pub(crate) fn of_choice(
     {
         let asks = &flow.nodes()[asks].key;
         let message = format!("`{only}` would repeat a write, which `{asks}` has to approve again");
-        return Err(refused(message, without_only("resume it without ")));
+        return Err(refused(message, without_only("resume without ")));
     }
     let request = wish.request;
     let plain = request.origin == Origin::Failed

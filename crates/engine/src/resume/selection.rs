@@ -25,7 +25,7 @@ pub(crate) enum RerunReason {
     Canceled,
     /// It runs at the end every time.
     Finally,
-    /// It is the approval of a write that is repeated.
+    /// It approved a write that is repeated.
     Spent(StepKey),
 }
 
@@ -40,7 +40,7 @@ impl RerunReason {
             RerunReason::Canceled => "it was canceled".to_owned(),
             RerunReason::Finally => "it always runs at the end".to_owned(),
             RerunReason::Spent(key) => {
-                format!("the write of `{key}` that it approved is repeated")
+                format!("it approved the write in `{key}`, which is repeated")
             }
         }
     }

@@ -35,7 +35,7 @@ pub enum Phase {
     Failing(Box<Failure>),
     /// Nobody knows whether its request took effect.
     Unknown(Box<Failure>),
-    /// An agent may work on it; this is the number of the attempt.
+    /// An agent may work on it; this is the attempt number.
     Offered(u32),
     /// An agent's submission is being checked.
     Verifying,
@@ -307,7 +307,7 @@ impl StepState {
     }
 }
 
-/// The context key under which the failure of a list contains the failures of its items.
+/// The context key under which a list's failure contains its items' failures.
 pub(super) const ITEMS: &str = "items";
 
 impl State {

@@ -345,7 +345,7 @@ fn that_it_did_not_happen_is_said_after_it_could_have() {
         proof: Some(Proof::at_terminal()),
     };
     let early = rendering::reply(&rig.tell(settle(Settlement::DidNot)));
-    let said = "refused RUN_CONFLICT: the request of `a` may still arrive until \
+    let said = "refused RUN_CONFLICT: the request for `a` may still arrive until \
                 2027-01-15T08:01:00.000Z: until then you cannot record that it did not happen, \
                 and it is not sent again";
     assert_eq!(early, said);
@@ -445,9 +445,9 @@ fn polling_has_its_bounds() {
             timer_fired a
             attempt_started a #1 GET api a:get
             attempt_succeeded a {"n":1}
-            step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold within 1 s (passes: 2)
-            run_failed a `repeat.until` of `a` did not hold within 1 s (passes: 2)
-            = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold within 1 s (passes: 2)
+            step_failed a REPEAT_EXHAUSTED: `repeat.until` in `a` did not hold within 1 s (passes: 2)
+            run_failed a `repeat.until` in `a` did not hold within 1 s (passes: 2)
+            = failed REPEAT_EXHAUSTED: `repeat.until` in `a` did not hold within 1 s (passes: 2)
         "#]],
     );
     check(
@@ -464,9 +464,9 @@ fn polling_has_its_bounds() {
             timer_fired a
             attempt_started a #1 GET api a:get
             attempt_succeeded a {"n":1}
-            step_failed a REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold within 8 s (passes: 3)
-            run_failed a `repeat.until` of `a` did not hold within 8 s (passes: 3)
-            = failed REPEAT_EXHAUSTED: `repeat.until` of `a` did not hold within 8 s (passes: 3)
+            step_failed a REPEAT_EXHAUSTED: `repeat.until` in `a` did not hold within 8 s (passes: 3)
+            run_failed a `repeat.until` in `a` did not hold within 8 s (passes: 3)
+            = failed REPEAT_EXHAUSTED: `repeat.until` in `a` did not hold within 8 s (passes: 3)
         "#]],
     );
 }

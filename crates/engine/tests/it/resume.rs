@@ -101,7 +101,7 @@ fn a_named_step_runs_with_all_that_depends_on_it() {
         &expect![[r#"
             lookup (run): will run: it was requested
             decide (prompt): will run: it depends on `lookup`
-            ok (approve): will run: the write of `refund` that it approved is repeated
+            ok (approve): will run: it approved the write in `refund`, which is repeated
             refund (run): may repeat POST /refunds/create: it depends on `lookup`
             tell (run): will run: it depends on `lookup`
             log (run): may repeat POST /logs/create: it always runs at the end
@@ -147,7 +147,7 @@ fn a_named_step_may_run_alone() {
         &request,
         &expect![[r#"
             RESUME_REFUSED: `log` runs at the end of the run and cannot run alone
-            hint: resume it without `mode: "only"`
+            hint: resume without `mode: "only"`
         "#]],
     );
 }
@@ -191,7 +191,7 @@ fn a_write_that_a_person_allowed_is_not_repeated_alone() {
         &request,
         &expect![[r#"
             RESUME_REFUSED: `refund` would repeat a write, which `ok` has to approve again
-            hint: resume it without `mode: "only"`
+            hint: resume without `mode: "only"`
         "#]],
     );
 }
@@ -206,7 +206,7 @@ fn from_the_start_everything_runs_and_a_write_is_asked_for_again() {
         &expect![[r"
         lookup (run): will run: everything runs again
         decide (prompt): will run: everything runs again
-        ok (approve): will run: the write of `tell` that it approved is repeated
+        ok (approve): will run: it approved the write in `tell`, which is repeated
         refund (run): may repeat POST /refunds/create: everything runs again
         tell (run): may repeat POST /mails/send: everything runs again
         log (run): may repeat POST /logs/create: everything runs again
@@ -240,7 +240,7 @@ fn a_redone_write_may_be_a_second_one() {
         &expect![[r#"
             lookup (run): kept: it succeeded
             decide (prompt): kept: it succeeded
-            ok (approve): will run: the write of `tell` that it approved is repeated
+            ok (approve): will run: it approved the write in `tell`, which is repeated
             refund (run): may repeat POST /refunds/create: it was requested
             tell (run): may repeat POST /mails/send: it depends on `refund`
             log (run): may repeat POST /logs/create: it always runs at the end
@@ -521,7 +521,7 @@ fn what_may_have_happened_is_said_after_somebody_gave_up() {
         &expect![[r"
         lookup (run): kept: it succeeded
         decide (prompt): kept: it succeeded
-        ok (approve): will run: the write of `refund` that it approved is repeated
+        ok (approve): will run: it approved the write in `refund`, which is repeated
         refund (run): may repeat POST /refunds/create: it failed
         tell (run): will run: it depends on `refund`
         log (run): may repeat POST /logs/create: it always runs at the end

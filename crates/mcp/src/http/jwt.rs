@@ -65,7 +65,7 @@ pub(super) enum TokenFault {
 }
 
 impl Keys {
-    /// The usable keys of a key set (RFC 7517); `None` if it is not a key set.
+    /// The usable keys in a key set (RFC 7517); `None` if it is not a key set.
     pub(super) fn parse(bytes: &[u8]) -> Option<Keys> {
         let set: Value = serde_json::from_slice(bytes).ok()?;
         Some(Keys(set["keys"].as_array()?.iter().filter_map(Key::parse).collect()))

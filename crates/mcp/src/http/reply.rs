@@ -1,4 +1,4 @@
-//! The endpoint's answers, and those of `rmcp` in the same form.
+//! The endpoint's answers, and those from `rmcp` in the same form.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
@@ -90,7 +90,7 @@ async fn collected(body: Body, limit: usize) -> Result<Bytes, HttpError> {
     Ok(bytes.into())
 }
 
-/// The answer of `rmcp`, with plain-text errors turned into JSON-RPC errors.
+/// The answer from `rmcp`, with plain-text errors turned into JSON-RPC errors.
 pub(super) async fn worded(mut response: Response, id: Id<'_>) -> Response {
     let status = response.status();
     if of_type(&response, "application/json") {
@@ -155,7 +155,7 @@ pub(super) fn as_event(mut response: Response) -> Response {
     })
 }
 
-/// The answers to several requests, as events of one stream.
+/// The answers to several requests, as events in one stream.
 pub(super) fn together(answers: Vec<Response>) -> Response {
     let events = stream::select_all(answers.into_iter().map(|answer| {
         let whole = !of_type(&answer, EVENTS);

@@ -1,4 +1,4 @@
-//! Outgoing messages of a pipe, and the requests that are still to be answered.
+//! A pipe's outgoing messages, and the requests that are still to be answered.
 //!
 //! Both are bounded. The reader waits while the client is not reading its answers, or while many
 //! requests are in flight, because unread answers and open requests use memory. Nothing is dropped,
@@ -17,8 +17,8 @@ use crate::lock::lock;
 use crate::rpc_error::RpcError;
 use crate::stdio::ServeError;
 
-/// The queue of outgoing messages. Requests carry a handle to it, for messages that must not be
-/// sent before their answer.
+/// The queue of outgoing messages. A request carries a handle to it, for messages that must not be
+/// sent before its answer.
 #[derive(Clone, Default)]
 pub(crate) struct Outbox {
     shared: Arc<Shared>,
@@ -33,7 +33,7 @@ struct Shared {
     drained: Condvar,
     room: Notify,
     open: Mutex<Open>,
-    /// Signaled when a request has been answered, again for threads and for async tasks.
+    /// Signaled when a request has been answered, for threads and for async tasks.
     closed_one: Condvar,
     answered: Notify,
 }
@@ -90,7 +90,7 @@ impl Open {
     }
 }
 
-/// The answers of one batch, which are sent together.
+/// The answers to one batch, which are sent together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     answers: Vec<Option<Vec<u8>>>,

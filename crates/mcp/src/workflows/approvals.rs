@@ -1,5 +1,5 @@
-//! Approvals of runs, requested in the client that follows the run, because that is where the
-//! person is.
+//! Run approvals, requested in the client that follows the run, because that is where the person
+//! is.
 //!
 //! An agent cannot approve. Only an answer to our elicitation counts, because the elicitation shows
 //! what would be done; a tool argument never counts. A question that requires a terminal or a PIN,
@@ -64,7 +64,7 @@ pub(super) struct PendingApproval {
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     asked: Mutex<VecDeque<String>>,
-    /// The keys of questions in tasks of the extension.
+    /// The keys of questions in extension tasks.
     keys: Mutex<VecDeque<Asking>>,
 }
 
@@ -77,7 +77,7 @@ struct Asking {
 }
 
 impl ApprovalQuestion {
-    /// The questions of a run that may be answered in a client.
+    /// A run's questions that may be answered in a client.
     pub(super) fn of(run: &str, waiting: &[WaitingView]) -> Vec<ApprovalQuestion> {
         let asks = waiting.iter().filter(|one| one.kind == WaitingKind::Approval);
         asks.filter(|one| one.presence == Some(Presence::Elicitation))
@@ -228,7 +228,7 @@ impl Questions {
 }
 
 impl WorkflowServer {
-    /// The first question of a run that this client has not been asked yet.
+    /// A run's first question that this client has not been asked yet.
     pub(super) fn question(
         &self,
         run: &str,
@@ -284,7 +284,7 @@ impl WorkflowServer {
         }
     }
 
-    /// Processes the answer to a question in a task of the extension; answers to anything else are
+    /// Processes the answer to a question in an extension task; answers to anything else are
     /// ignored.
     pub(super) async fn answered_in_task(
         &self,

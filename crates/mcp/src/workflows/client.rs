@@ -36,7 +36,7 @@ pub(super) enum McpClient<'c> {
     /// A client served by `rmcp`. In a session, it is asked with a request from the server;
     /// otherwise it repeats its request together with the answer.
     Peer(&'c Context),
-    /// A client of the guide contract. Nothing is known about it, and it cannot be asked questions.
+    /// A client on the guide contract. Nothing is known about it, and it cannot be asked questions.
     Guide,
     /// A client whose call is answered immediately, or else left to `rmcp`.
     AtOnce(&'c AtOnce),
@@ -58,7 +58,7 @@ impl AtOnce {
 }
 
 impl<'c> McpClient<'c> {
-    /// The request context of `rmcp`.
+    /// The request context from `rmcp`.
     pub(super) fn context(self) -> Option<&'c Context> {
         match self {
             McpClient::Peer(context) => Some(context),

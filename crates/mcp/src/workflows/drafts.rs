@@ -1,6 +1,6 @@
 //! Workflows that a model writes block by block: the inputs, the steps with their output schemas,
-//! then the arguments of providers. Each block is validated before the next one is requested.
-//! Drafts are not saved, so after a restart the first block is requested again.
+//! then the provider arguments. Each block is validated before the next one is requested. Drafts
+//! are not saved, so after a restart the first block is requested again.
 #![expect(deprecated, reason = "asking clients on revision 2025-11-25 needs deprecated requests")]
 
 use std::collections::HashMap;

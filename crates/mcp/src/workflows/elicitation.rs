@@ -1,5 +1,5 @@
 //! Asks the person behind a client in the way its revision supports: with a request from the server
-//! in a session, or with an incomplete answer to a stateless request. Missing inputs of a run are
+//! in a session, or with an incomplete answer to a stateless request. A run's missing inputs are
 //! also requested with a form.
 
 use milepost_model::input::{InputType, Mode};

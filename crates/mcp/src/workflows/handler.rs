@@ -267,7 +267,7 @@ impl WorkflowServer {
         self.meant(tool).is_some()
     }
 
-    /// Calls a tool for a client of the guide contract, which cannot be asked questions.
+    /// Calls a tool for a client on the guide contract, which cannot be asked questions.
     pub(crate) async fn call_for_guides(
         &self,
         tool: &str,
@@ -513,7 +513,7 @@ fn only_for_authors(arguments: &JsonObject) -> Option<Problem> {
     }
     let text = MANIFESTS.iter().find(|name| arguments.contains_key(**name))?;
     let message = format!("`{text}` contains a workflow, but this server runs only its own");
-    let hint = "pass the `workflow_id` of a workflow in `workflow_list`";
+    let hint = "pass the `workflow_id` of a workflow from `workflow_list`";
     Some(Problem::new(Code::ParamsInvalid, message, hint))
 }
 

@@ -162,7 +162,7 @@ impl WorkflowServer {
         }
     }
 
-    /// The same server for a client of the guide contract: names that exist in both contracts refer
+    /// The same server for a client on the guide contract: names that exist in both contracts refer
     /// to the guides.
     pub(crate) fn beside_guides(&self) -> WorkflowServer {
         let style = ToolStyle { surface: Surface::Workflowlookup, ..self.style() };

@@ -14,7 +14,7 @@ use crate::guide;
 const PLACES: [&str; 6] = ["workflow_id", "run_id", "step_id", "path", "line", "column"];
 /// The engine's name for a step id.
 const STEP: &str = "step";
-/// The field that says what a call requiring confirmation would destroy.
+/// The field that states what a call requiring confirmation would destroy.
 const LOSS: &str = "loss";
 /// Additional fields of a failed execution.
 const EXECUTION: [&str; 3] = ["step_id", "command", "response_payload"];

@@ -1,5 +1,5 @@
-//! Subscriptions of clients: resources by URI, and the list of prompts, which depends on the guides
-//! in the library. Anybody can edit the files, so everything is polled, but only while somebody is
+//! Client subscriptions: resources by URI, and the list of prompts, which depends on the guides in
+//! the library. Anybody can edit the files, so everything is polled, but only while somebody is
 //! subscribed.
 
 use std::collections::HashMap;
@@ -97,7 +97,7 @@ impl WorkflowServer {
             watching.abort();
             let data = json!({"limit": limits::WATCHED});
             return Err(ErrorData::invalid_params(
-                "too many resources are already subscribed to",
+                "there are already too many subscriptions",
                 Some(data),
             ));
         }

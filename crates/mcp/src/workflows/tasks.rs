@@ -40,7 +40,7 @@ impl TaskRun {
         &self.view.run_id
     }
 
-    /// The run as a task of protocol version 2025-11-25.
+    /// The run as a task in protocol version 2025-11-25.
     pub(super) fn legacy(&self) -> Value {
         legacy(&self.progress(), self.view.status, self.view.started_ms, self.updated_ms)
     }
@@ -63,7 +63,7 @@ fn progress(run: &str, step: Option<&StepView>, status: RunStatus, summary: &str
     })
 }
 
-/// A run as a task of protocol version 2025-11-25.
+/// A run as a task in protocol version 2025-11-25.
 fn legacy(progress: &Value, status: RunStatus, started_ms: u64, updated_ms: u64) -> Value {
     json!({
         "taskId": progress["run_id"],
@@ -77,14 +77,14 @@ fn legacy(progress: &Value, status: RunStatus, started_ms: u64, updated_ms: u64)
     })
 }
 
-/// A listed run as a task of protocol version 2025-11-25. The list does not include steps, so the
+/// A listed run as a task in protocol version 2025-11-25. The list does not include steps, so the
 /// task has no current step.
 fn listed(run: &ListedRun) -> Value {
     let progress = progress(&run.run_id, None, run.status, run.status.name());
     legacy(&progress, run.status, run.started_ms, run.updated_ms)
 }
 
-/// A run as a task of the extension.
+/// A run as an extension task.
 pub(super) fn task(run: &TaskRun) -> Task {
     let (began, updated) = (rfc3339(run.view.started_ms), rfc3339(run.updated_ms));
     Task::new(run.id().to_owned(), status_of(run.view.status), began, updated)
@@ -92,7 +92,7 @@ pub(super) fn task(run: &TaskRun) -> Task {
         .with_poll_interval_ms(poll_ms(run.view.status))
 }
 
-/// A run as a task of the extension, with its result.
+/// A run as an extension task, with its result.
 pub(super) fn detailed(
     run: &TaskRun,
     input_requests: InputRequests,
@@ -154,7 +154,7 @@ fn result_object(run: &TaskRun, style: ToolStyle) -> Result<JsonObject, Problem>
     result.and_then(serde_json::from_value).map_err(|error| misshapen(&error))
 }
 
-/// The result of a task in the form of 2025-11-25.
+/// The result of a task in the form of revision 2025-11-25.
 pub(super) fn legacy_result(run: &TaskRun, style: ToolStyle) -> Result<Value, Problem> {
     let mut object = result_object(run, style)?;
     object.remove("resultType");
@@ -305,7 +305,7 @@ fn status_of(status: RunStatus) -> TaskStatus {
     }
 }
 
-/// The status of a run, as tasks of protocol version 2025-11-25 name it.
+/// The status of a run, as tasks in protocol version 2025-11-25 name it.
 pub(super) fn legacy_name(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Running => "working",
@@ -344,7 +344,7 @@ pub(super) fn summary(run: &RunView) -> String {
     let status = run.status;
     if let Some(waiting) = run.waiting.first() {
         let (kind, step) = (waiting.kind, waiting.step.as_deref().unwrap_or("a step"));
-        return format!("{status} at `{step}` for {kind}{}", refused(run, step));
+        return format!("{status} at `{step}` ({kind}){}", refused(run, step));
     }
     if let Some(problem) = &run.problem {
         return format!("{status}: {}", problem.message);

@@ -53,7 +53,7 @@ pub fn needs_confirmation(confirmation: &Confirmation, context: &dyn Variables) 
     }
 }
 
-/// Fills in the placeholders of a prompt from the context.
+/// Fills in a prompt's placeholders from the context.
 pub fn fill(text: &str, context: &dyn Variables) -> FilledText {
     let mut filled = FilledText { text: String::with_capacity(text.len()), missing: Vec::new() };
     for piece in placeholders::split(text) {
@@ -66,7 +66,7 @@ pub fn fill(text: &str, context: &dyn Variables) -> FilledText {
 }
 
 impl FilledText {
-    /// Appends the value of a placeholder.
+    /// Appends a placeholder's value.
     pub fn placeholder(&mut self, placeholder: &Placeholder, context: &dyn Variables) {
         if let Err(UnsetVariable) = placeholder.write(context, &mut self.text) {
             unset(&placeholder.path, self);
@@ -110,7 +110,7 @@ pub(crate) fn expression_holds(expr: &Expr, context: &dyn Variables) -> Result<b
     held.map_err(|error| error.to_string())
 }
 
-/// Formats prompt blocks as sections, in their order.
+/// Formats prompt blocks as sections, in order.
 fn sections(blocks: &PromptBlocks) -> String {
     let listed = |list: &Option<Vec<BlockText>>| {
         let bullet = |text: &BlockText| format!("- {}", plain(&text.0));

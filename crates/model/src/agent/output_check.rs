@@ -263,7 +263,7 @@ fn schema_issues(schema: &JsonSchema, message: &str, output: &str) -> Checked<Ve
     if misfits.is_empty() {
         return Ok(Vec::new());
     }
-    let first = "Correct the values listed below; each is given as a JSON pointer into the output.";
+    let first = "Correct the values listed below; each is named by a JSON pointer into the output.";
     let mut issues = one(first.to_owned());
     issues.extend(misfits.iter().map(|misfit| schema_issue(misfit, &value)));
     Ok(issues)

@@ -18,7 +18,7 @@ pub enum TextPiece<T> {
 /// A variable and an optional number to add to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placeholder {
-    /// The path of the variable in the context.
+    /// The variable's path in the context.
     pub path: String,
     plus: i64,
 }
@@ -83,7 +83,7 @@ impl Placeholder {
         path.split('.').all(is_name).then(|| Placeholder { path: path.to_owned(), plus })
     }
 
-    /// Appends the value of the variable plus the placeholder's number.
+    /// Appends the variable's value plus the placeholder's number.
     pub(crate) fn write(
         &self,
         context: &dyn Variables,

@@ -43,7 +43,7 @@ pub struct CommandInfo {
     pub may_repeat: bool,
 }
 
-/// An argument of a command.
+/// A command argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     pub name: String,
@@ -53,7 +53,7 @@ pub struct Parameter {
     pub schema: Value,
 }
 
-/// The body of a command.
+/// A command's body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BodyInfo {
     /// Whether the command requires it.

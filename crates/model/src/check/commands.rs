@@ -125,7 +125,7 @@ impl Checker<'_> {
         self.body(call, info);
     }
 
-    /// Reports a key that is neither an argument of the command nor a field of its body.
+    /// Reports a key that is neither a command argument nor a body field.
     fn not_taken(&mut self, key: Span, message: String, meant: Option<&str>, free: &[&str]) {
         let fault = Finding::error(key, Rule::Argument, message).expected(suggest::list(free));
         self.report.add(fault.did_you_mean_key(key, meant, "remove it"));
@@ -224,8 +224,7 @@ impl Checker<'_> {
     /// The kind of value that an argument will have, if known.
     fn found(&self, value: &Dynamic) -> InferredKind {
         match value {
-            // Braces without a dollar sign have already been reported, and their result is not
-            // known.
+            // Braces without a dollar sign have already been reported, and the result is unknown.
             Dynamic::Plain(Spot { value: Value::String(text), .. }) if text.contains("{{") => {
                 InferredKind::Unknown
             }
@@ -277,12 +276,12 @@ fn accepted(schema: &Value) -> Option<Vec<InferredKind>> {
     }
 }
 
-/// The types of a schema in words: `an integer`, `a string or null`.
+/// A schema's types in words: `an integer`, `a string or null`.
 fn type_words(schema: &Value) -> String {
     let names: Vec<&str> = match schema.get("type") {
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
         Some(name) => name.as_str().into_iter().collect(),
-        None => vec!["other value"],
+        None => vec!["value of another type"],
     };
     suggest::with_article(&names.join(" or "))
 }

@@ -141,7 +141,7 @@ impl Checker<'_> {
     /// Checks that a value in the document satisfies the input's rules.
     fn within(&mut self, input: &Input, value: &Spot<Value>, what: &str) {
         if let Some(objection) = input.judge(what, &value.value).into_iter().next() {
-            let message = format!("the {what} violates a rule of its input");
+            let message = format!("the {what} violates one of its input's rules");
             Finding::error(value.at, objection.rule, message)
                 .expected(objection.expected.clone())
                 .suggest(format!("use {}", objection.expected))
@@ -232,7 +232,7 @@ impl Checker<'_> {
             if differs {
                 let message = format!("`{}` has two different values", argument.value);
                 Finding::error(argument.at, Rule::Combination, message)
-                    .suggest("keep one of `provider_args` and `depends_on`")
+                    .suggest("keep either `provider_args` or `depends_on`")
                     .add_to(self.report);
             }
         }
@@ -299,7 +299,7 @@ fn orphan(input: &Input) -> Option<Span> {
     select.or(args).or(sources)
 }
 
-/// The inputs that the choices of an input depend on.
+/// The inputs that an input's choices depend on.
 fn waits_for<'w>(inputs: &'w Entries<Input>, name: &str) -> Vec<&'w str> {
     let Some(input) = inputs.get(name) else { return Vec::new() };
     let args = input.provider_args.iter().flat_map(|args| &args.0).map(|(_, value)| value);

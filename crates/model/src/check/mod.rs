@@ -340,7 +340,7 @@ impl<'c> Checker<'c> {
         if name == step.name() {
             let message = format!("step `{name}` waits for itself");
             let fault = Finding::error(id.at, Rule::Cycle, message);
-            self.report.add(fault.suggest("remove it").mend(Mend::RemoveItem { at: id.at }));
+            self.report.add(fault.suggest("remove the id").mend(Mend::RemoveItem { at: id.at }));
             return;
         }
         if self.may_be_step(name) {
@@ -381,7 +381,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Reports a dependency on a step of `finally` from outside `finally`.
+    /// Reports a dependency on a `finally` step from outside `finally`.
     fn runs_last(&mut self, id: &Spot<StepId>, step: &Step) {
         let among = |steps: &[Step], id: &StepId| steps.iter().any(|step| step.id.value == *id);
         let is_last =

@@ -19,12 +19,12 @@ use crate::templated::{Dynamic, Located};
 
 /// The fields of a step that expressions can read.
 const STEP_FIELDS: &[&str] = &["output", "status", "error", "attempts", "headers"];
-/// The fields of its own that a step can read.
+/// The fields of `steps.self` that a step can read.
 const SELF_FIELDS: &[&str] = &["output"];
 /// The fields of the run that expressions can read.
 const RUN_FIELDS: &[&str] = &["id", "workflow", "started_at"];
 
-const ONLY_IN_REQUESTS: &str = "use it only in `with`, `body` or `headers` of a `run` step";
+const ONLY_IN_REQUESTS: &str = "use it only in the `with`, `body` or `headers` of a `run` step";
 
 /// An expression, and the names that exist there in addition to `inputs`, `steps`, `env` and `run`.
 #[derive(Clone, Copy)]
@@ -370,7 +370,7 @@ impl<'c> Checker<'c> {
         self.report.add(finding.suggest("name the step you mean"));
     }
 
-    /// Checks that steps of `finally`, which run last, are not read from outside `finally`.
+    /// Checks that `finally` steps, which run last, are not read from outside `finally`.
     fn finally_reference(&mut self, name: &str, names: &LocalNames<'_>, place: SourceLocation) {
         let is_finally = |name: &str| self.workflow.finally.iter().any(|step| step.name() == name);
         let reader = names.step.map(Step::name);
@@ -389,8 +389,8 @@ impl<'c> Checker<'c> {
         let Some(segment) = segment else { return };
         let Some(name) = segment.field().filter(|name| !fields.contains(name)) else { return };
         let place = located.place(segment.span);
-        // `state` and `result` may be fields of the output as well as alternative names for a
-        // step's own fields.
+        // `state` and `result` may be output fields as well as alternative names for a step's own
+        // fields.
         let vague = matches!(name, "state" | "result");
         let meant = suggest::nearest(name, fields).filter(|_| !vague);
         let fault = Finding::error(place, Rule::UnknownPath, format!("{owner} has no `{name}`"))
@@ -536,7 +536,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// Whether a place can read an agent's submission: the requests and checks of `verify`.
+/// Whether a place can read an agent's submission: the requests and checks in `verify`.
 fn reads_submission(site: Site<'_, '_>) -> bool {
     let prompts = site.names.step.is_some_and(|step| matches!(step.action, Action::Prompt(_)));
     prompts && matches!(site.place, ExprPlace::Check | ExprPlace::Request)

@@ -51,7 +51,7 @@ impl Checker<'_> {
         Some(walk(&schema, &schema, path, start))
     }
 
-    /// The kind of a field of a step's output, according to its contract or schema.
+    /// The kind of a field in a step's output, according to its contract or schema.
     pub(crate) fn output_kind(&self, step: &Step, field: Option<&str>) -> InferredKind {
         let Some(field) = field.filter(|_| step.for_each.is_none()) else {
             return InferredKind::Unknown;

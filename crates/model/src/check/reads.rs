@@ -21,7 +21,7 @@ use crate::workflow::Workflow;
 pub(crate) struct Reads<'w> {
     pub(crate) inputs: BTreeMap<&'w str, usize>,
     pub(crate) steps: BTreeMap<&'w str, usize>,
-    /// Fields of outputs, by step and field name.
+    /// Output fields, by step and field name.
     outputs: BTreeMap<(&'w str, &'w str), usize>,
     /// Whether `inputs` is read as a whole.
     pub(crate) all_inputs: bool,
@@ -112,7 +112,7 @@ impl<'w> Reads<'w> {
         variables.filter_map(|name| name.split('.').next()).for_each(|root| self.input(root));
     }
 
-    /// Counts the inputs that guide-style conditions and loops read as variables of the context.
+    /// Counts the inputs that guide-style conditions and loops read as context variables.
     fn conditions(&mut self, step: &'w Step) {
         if let Some(When::Condition(condition)) = &step.when {
             self.condition(condition);

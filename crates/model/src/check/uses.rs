@@ -26,7 +26,7 @@ named_enum! {
         Items = "`for_each`",
         Wait = "`wait`",
         FinalOutput = "`final_output`",
-        ProviderArgument = "an argument of a provider",
+        ProviderArgument = "a provider argument",
     }
 }
 
@@ -36,7 +36,7 @@ impl ExprPlace {
         matches!(self, Self::Condition | Self::Until | Self::Check)
     }
 
-    /// Whether the result is shown or stored in clear text.
+    /// Whether the result is shown or stored in plain text.
     pub(crate) fn is_shown(self) -> bool {
         matches!(
             self,

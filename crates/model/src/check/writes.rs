@@ -112,7 +112,7 @@ impl Checker<'_> {
     }
 }
 
-/// Collects the calls of a step; those inside a loop are in document order.
+/// Collects a step's calls; those inside a loop are in document order.
 fn inner<'s>(step: &'s Step, (approved, conditional): (bool, bool), found: &mut Vec<Inner<'s>>) {
     let conditional = conditional || step.when.is_some();
     match &step.action {
@@ -128,7 +128,7 @@ fn inner<'s>(step: &'s Step, (approved, conditional): (bool, bool), found: &mut 
     }
 }
 
-/// The resource of a target: `shop orders:create` and `shop orders:list` refer to the same one.
+/// A target's resource: `shop orders:create` and `shop orders:list` refer to the same one.
 fn resource(target: &Target) -> String {
     let words = target.to_string();
     words.rsplit_once(':').map_or(words.clone(), |(resource, _)| resource.to_owned())

@@ -25,7 +25,7 @@ pub(crate) trait Decode: Sized {
 
     fn decode(node: &SyntaxNode, report: &mut Report) -> Option<Self>;
 
-    /// The JSON Schema of such a value; by default it accepts any value. Named parts are added to
+    /// The JSON Schema for such a value; by default it accepts any value. Named parts are added to
     /// `defs`.
     fn schema(_defs: &mut Defs) -> Value {
         json!({})
@@ -57,8 +57,8 @@ pub(crate) fn mistyped<T>(
     None
 }
 
-/// A decoded value with its position. Equality ignores the position, here and in all types of
-/// `language` that have an `at`.
+/// A decoded value with its position. Equality ignores the position, here and in all `language`
+/// types that have an `at`.
 #[derive(Debug, Clone)]
 pub struct Spot<T> {
     pub at: Span,
@@ -335,7 +335,7 @@ pub(crate) fn unalias(aliases: Aliases, name: &str) -> Option<&'static str> {
     aliases.iter().find(|(_, others)| others.contains(&name)).map(|(meant, _)| *meant)
 }
 
-/// Mutually exclusive keys: the actions of a step, and the two ways to write a prompt.
+/// Mutually exclusive keys: a step's actions, and the two ways to write a prompt.
 const RIVALS: &[KnownKeys] =
     &[&["run", "prompt", "approve", "wait", "set", "fail", "loop"], &["prompt", "promptBlocks"]];
 
@@ -347,7 +347,7 @@ pub(crate) struct Fields<'n, 'r> {
     pub(crate) slips: Aliases,
     /// Keys that authors put here although they belong in the map of another key.
     pub(crate) homes: Aliases,
-    /// Whether a value can be decoded as the type of a key.
+    /// Whether a value can be decoded as a key's type.
     fits: fn(&str, &SyntaxNode) -> bool,
     missing: Vec<&'static str>,
     report: &'r mut Report,
@@ -472,7 +472,7 @@ impl<'n, 'r> Fields<'n, 'r> {
             Some(meant) if self.node.get(meant).is_none() => {
                 fault.expected(format!("`{meant}`")).did_you_mean_key(key.at, Some(meant), "")
             }
-            Some(meant) => fault.suggest(format!("`{meant}` already exists: remove this one")),
+            Some(meant) => fault.suggest(format!("remove this key: `{meant}` already exists")),
             None => match (self.home(name), self.report.around(key)) {
                 (Some((under, mend)), _) => {
                     fault.suggest(format!("move it into `{under}`")).mend(mend)
@@ -497,7 +497,7 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 }
 
-/// The schema of a map with fixed keys.
+/// The schema for a map with fixed keys.
 pub(crate) fn object_schema(fields: &[(&str, bool, &str, Value)]) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();

@@ -157,8 +157,7 @@ impl Report {
         self.left_out_error || self.findings.iter().any(|one| one.severity == Severity::Error)
     }
 
-    /// Whether the limit has been reached, in which case the message of a finding need not be
-    /// built.
+    /// Whether the limit has been reached, in which case a finding's message need not be built.
     pub(crate) fn is_full(&self) -> bool {
         self.findings.len() >= limits::FINDINGS
     }

@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(nearest("tiemout", keys), Some("timeout"));
         assert_eq!(nearest("xyz", keys), None);
         assert_eq!(nearest("ab", ["ac", "ad"]), None, "two are equally near");
-        assert_eq!(nearest("x", ["y"]), None, "one letter says nothing");
+        assert_eq!(nearest("x", ["y"]), None, "one letter is not enough");
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(nearest_word("int", words), Some("integer"));
         assert_eq!(nearest("int", words), None);
         assert_eq!(nearest_word("output", words), None, "two start with it");
-        assert_eq!(nearest_word("st", words), None, "two letters say little");
+        assert_eq!(nearest_word("st", words), None, "two letters are not enough");
     }
 
     #[test]

@@ -98,16 +98,16 @@ pub(super) enum AccessKind {
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) function: Function,
-    /// The arguments, without the receiver of a method.
+    /// The arguments, without a method's receiver.
     pub(super) args: Vec<ExprNode>,
-    /// The pattern of `matches`, if it is a literal.
+    /// The `matches` pattern, if it is a literal.
     pub(super) pattern: Option<Box<Regex>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Macro {
     pub(super) kind: MacroKind,
-    /// The condition of a `map` with three arguments.
+    /// The condition of a three-argument `map`.
     pub(super) only_if: Option<Box<ExprNode>>,
     pub(super) body: Box<ExprNode>,
 }

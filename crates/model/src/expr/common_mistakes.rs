@@ -34,7 +34,7 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("url_encode", &["encodeURIComponent", "urlencode"]),
 ];
 
-/// Operators of other languages and their equivalents here; `?.[` must precede `?.`.
+/// Operators from other languages and their equivalents here; `?.[` must precede `?.`.
 const OTHER_TOKENS: &[(&str, &str)] = &[
     ("===", "=="),
     ("!==", "!="),
@@ -354,7 +354,7 @@ pub(super) fn reserved(source: &str, span: Span) -> SyntaxError {
     }
 }
 
-/// The error for `True`, `None` and similar constants of other languages.
+/// The error for `True`, `None` and similar constants from other languages.
 pub(super) fn foreign_constant(name: &str, span: Span) -> Option<SyntaxError> {
     let here = match name {
         "True" | "TRUE" => "true",
@@ -435,7 +435,7 @@ fn did_you_mean(error: SyntaxError, name: &str, known: &[&str]) -> SyntaxError {
 }
 
 pub(super) fn unknown_optional(span: Span) -> SyntaxError {
-    SyntaxError::new(span, "`optional` is followed by `of`, `none` or `ofNonZeroValue`")
+    SyntaxError::new(span, "`optional` must be followed by `of`, `none` or `ofNonZeroValue`")
         .help("write `optional.of(x)` or `optional.none()`")
 }
 

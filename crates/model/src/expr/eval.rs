@@ -20,7 +20,7 @@ use super::{compare, number, outcome};
 pub(super) type Eval<T> = Result<T, Box<EvalError>>;
 pub(super) type Valued<'v> = Eval<Value<'v>>;
 
-/// What methods of optionals accept, as worded in errors.
+/// What methods on optionals accept, as worded in errors.
 pub(super) const AN_OPTIONAL: &str = "an optional, such as the result of `.?`";
 
 pub(super) struct Evaluator<'v, 'f> {

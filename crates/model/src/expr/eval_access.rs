@@ -12,7 +12,7 @@ use super::value::{Key, Text, Value};
 use super::{EvalErrorKind, Names, ValueType};
 
 impl<'v> Evaluator<'v, '_> {
-    /// Applies one step of member access to a value; `of` is the source span of that value.
+    /// Applies one step of member access to a value; `of` is that value's source span.
     pub(super) fn step(&mut self, value: Value<'v>, step: &'v AccessStep, of: Span) -> Valued<'v> {
         self.spend(step.span, 1)?;
         let optional = match &step.kind {
@@ -78,7 +78,7 @@ impl<'v> Evaluator<'v, '_> {
         Ok(found.ok_or(index))
     }
 
-    /// The error for an index that does not exist; `text` is the source span of the value.
+    /// The error for an index that does not exist; `text` is the value's source span.
     fn missing<T>(&mut self, of: &Value<'v>, index: &Value<'v>, at: Span, text: Span) -> Eval<T> {
         let quoted = self.quote(text);
         match (of, Key::of(index)) {

@@ -72,7 +72,7 @@ pub enum EvalErrorKind {
     /// The remainder of numbers that are not integers.
     #[error("`%` needs two integers: convert them with `int(…)`")]
     FractionalRemainder,
-    /// `value()` of an empty optional.
+    /// `value()` on an empty optional.
     #[error("the optional has no value: use `orValue(…)` to provide one")]
     NoValue,
     /// A map literal with the same key twice.
@@ -125,7 +125,7 @@ impl EvalErrorKind {
         }
     }
 
-    /// Whether a limit of the whole evaluation was exceeded. No operator may absorb such an error.
+    /// Whether a limit on the whole evaluation was exceeded. No operator may absorb such an error.
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::TooExpensive | Self::TooLarge | Self::TooDeep)
     }

@@ -1,4 +1,4 @@
-//! The budget of an evaluation, which guarantees that every expression terminates quickly.
+//! The budget for an evaluation, which guarantees that every expression terminates quickly.
 
 use super::limits::{BYTES_PER_FUEL, FUEL_DEFAULT};
 

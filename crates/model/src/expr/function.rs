@@ -40,7 +40,7 @@ pub(super) struct Signature {
     pub(super) function: Function,
     pub(super) name: &'static str,
     pub(super) form: Form,
-    /// The number of arguments, not counting the receiver of a method.
+    /// The number of arguments, not counting a method's receiver.
     pub(super) args: RangeInclusive<usize>,
     pub(super) result: Kind,
 }

@@ -1,7 +1,7 @@
 //! Splits text into tokens.
 //!
 //! A token is a kind and a span; its text is decoded when it is needed (`literal.rs`). The messages
-//! for operators of other languages come from `common_mistakes.rs`.
+//! for operators from other languages come from `common_mistakes.rs`.
 
 use milepost_syntax::span::Span;
 

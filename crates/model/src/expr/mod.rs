@@ -3,9 +3,9 @@
 //! An [`Expr`] is parsed once and evaluated any number of times. The language follows the CEL
 //! specification, including the optional syntax, but without unsigned integers, times, messages and
 //! containers. It deviates from CEL where JSON and workflows require it: integers and
-//! floating-point numbers mix in arithmetic, results are finite, unknown functions are found before
-//! anything runs, maps are visited in key order, and every evaluation terminates (`limits.rs`).
-//! `has()` also accepts an index, and `string(1.0)` is `1.0`, as in a template.
+//! floating-point numbers can be mixed in arithmetic, results are finite, unknown functions are
+//! found before anything runs, maps are visited in key order, and every evaluation terminates
+//! (`limits.rs`). `has()` also accepts an index, and `string(1.0)` is `1.0`, as in a template.
 //!
 //! Nothing here reads a clock, a file or the environment, because all data comes through a
 //! [`Scope`].
@@ -109,7 +109,7 @@ impl Expr {
         &self.inner.secrets
     }
 
-    /// Names of steps and inputs with a hyphen that were parsed as subtractions.
+    /// Hyphenated step and input names that were parsed as subtractions.
     pub fn hyphenated_names(&self) -> &[HyphenatedName] {
         &self.inner.hyphenated
     }

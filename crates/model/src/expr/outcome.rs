@@ -16,7 +16,7 @@ pub enum Outcome {
 }
 
 /// Converts a value to JSON. Also returns the approximate number of bytes of text visited, which
-/// costs fuel even if the conversion fails. The backslashes of escapes do not count.
+/// costs fuel even if the conversion fails. Escape backslashes do not count.
 pub(super) fn to_json(value: &Value<'_>) -> (Result<Json, EvalErrorKind>, usize) {
     let mut size = Size { bytes: 0 };
     let json = size.convert(value, 0);

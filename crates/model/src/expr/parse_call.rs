@@ -128,7 +128,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// Compiles the pattern of `matches` if it is a literal.
+/// Compiles the `matches` pattern if it is a literal.
 fn literal_pattern(function: Function, args: &[ExprNode]) -> Parsed<Option<Box<Regex>>> {
     let Some(last) = args.last().filter(|_| function == Function::Matches) else {
         return Ok(None);
@@ -139,7 +139,7 @@ fn literal_pattern(function: Function, args: &[ExprNode]) -> Parsed<Option<Box<R
     match compile_pattern(text) {
         Ok(compiled) => Ok(Some(Box::new(compiled))),
         Err(reason) => SyntaxError::new(last.span, format!("the pattern is not valid: {reason}"))
-            .help("the syntax is that of RE2: no look-around, no back-references")
+            .help("use RE2 syntax: no look-around, no back-references")
             .fail(),
     }
 }
@@ -148,12 +148,12 @@ fn secret_use(arg: &ExprNode, span: Span) -> Parsed<SecretUse> {
     match arg.literal() {
         Some(Literal::Str(name)) => Ok(SecretUse { name: name.to_string(), span, legal: false }),
         _ => SyntaxError::new(arg.span, "the name of a secret must be written out as a string")
-            .help("write `secret('name')`: the secrets of a run must be known before it starts")
+            .help("write `secret('name')`: a run's secrets must be known before it starts")
             .fail(),
     }
 }
 
-/// Compiles a pattern with a size limit. The error is the message of the regex engine.
+/// Compiles a pattern with a size limit. The error is the regex engine's message.
 pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),

@@ -1,4 +1,4 @@
-//! The scope's names that an expression uses, recorded while it is parsed.
+//! The scope names that an expression uses, recorded while it is parsed.
 
 use milepost_syntax::span::Span;
 

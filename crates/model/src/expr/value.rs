@@ -280,7 +280,7 @@ impl<'v> Map<'v> {
     }
 }
 
-/// The key of a map.
+/// A map key.
 #[derive(Clone, Debug)]
 pub(super) enum Key<'v> {
     Bool(bool),

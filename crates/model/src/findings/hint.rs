@@ -111,7 +111,7 @@ impl Hint {
         self
     }
 
-    /// Appends an argument of the call that the hint is about; its value has yet to be chosen.
+    /// Appends an argument for the call that the hint is about; its value has yet to be chosen.
     #[must_use]
     pub fn argument(self, name: &str) -> Hint {
         self.given(name, Value::Null)
@@ -160,7 +160,7 @@ impl Hint {
         })
     }
 
-    /// Whether the hint requests an argument of the call that it is about.
+    /// Whether the hint requests an argument for the call that it is about.
     pub fn asks_for(&self, name: &str) -> bool {
         self.parts.iter().any(|part| match part {
             HintPart::Arguments { arguments } => arguments.contains_key(name),

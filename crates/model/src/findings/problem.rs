@@ -127,10 +127,10 @@ codes! {
     RunNotFound = "RUN_NOT_FOUND", NotFound;
     /// The run is not in a state that allows the operation.
     RunConflict = "RUN_CONFLICT", Conflict;
-    /// The folder, documents or catalogs of a run are missing.
+    /// A run's folder, documents or catalogs are missing.
     RunWorldMissing = "RUN_WORLD_MISSING", Conflict;
     StepNotDue = "STEP_NOT_DUE", Conflict;
-    /// An expression cannot be evaluated with the values of a run.
+    /// An expression cannot be evaluated with a run's values.
     ExpressionFailed = "EXPRESSION_FAILED", Execution;
     /// A `fail` step ended the run.
     FailedByAuthor = "FAILED_BY_AUTHOR", Execution;

@@ -39,7 +39,7 @@ pub(super) enum Neighbours {
 }
 
 impl Cell {
-    /// How strongly a dummy and a connected box pull each other.
+    /// How strongly a dummy and a connected box attract each other.
     pub(super) fn box_pull(&self) -> f64 {
         let has_bus = self.above.len().max(self.below.len()) >= limits::GRAPH_BUS_BRANCHES_MIN;
         if has_bus { 0.0 } else { 2.0 }

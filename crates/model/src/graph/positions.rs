@@ -4,7 +4,7 @@
 use super::grid::{Cell, Grid, Neighbours};
 use crate::limits;
 
-/// Minimum space between two boxes of a row.
+/// Minimum space between two boxes in a row.
 pub(super) const BOX_GAP: f64 = 28.0;
 /// Minimum space between a passing link and its neighbors.
 const LANE_GAP: f64 = 16.0;

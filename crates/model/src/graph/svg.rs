@@ -13,7 +13,7 @@ use super::text_width::{Font, fit, measure};
 use super::{ActionKind, Graph, GraphNode, SVG_STYLE, visible};
 use crate::limits;
 
-/// Minimum and maximum width of a card; all cards of a drawing have the width that its longest text
+/// Minimum and maximum width of a card; all cards in a drawing have the width that its longest text
 /// needs.
 const CARD_WIDTH: (f64, f64) = (176.0, 272.0);
 const CARD_HEIGHT: f64 = 52.0;
@@ -179,8 +179,8 @@ fn draw_finally(svg: &mut String, section: &FinallySection) -> fmt::Result {
     writeln!(svg, "</g>")
 }
 
-/// Draws all links of a style as one path, so that a trunk shared by several links is painted only
-/// once.
+/// Draws all links in one style as one path, so that a trunk shared by several links is painted
+/// only once.
 fn draw_wires(svg: &mut String, wires: &[Wire]) -> fmt::Result {
     let mut arrows = String::new();
     for (class, back) in [("wire", false), ("wire back", true)] {

@@ -106,8 +106,8 @@ impl TextDrawing<'_> {
         }
     }
 
-    /// What the lanes do not show: conditions, labels of links, links against the flow and, if
-    /// there are no lanes, the step's dependencies.
+    /// What the lanes do not show: conditions, link labels, links against the flow and, if there
+    /// are no lanes, the step's dependencies.
     fn notes(
         &self,
         level: &Level,

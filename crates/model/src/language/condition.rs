@@ -1,4 +1,4 @@
-//! Condition objects of the guide format, which can be evaluated in any context.
+//! Condition objects in the guide format, which can be evaluated in any context.
 //!
 //! Evaluation is lenient with sloppy values from agents (case, spaces, `"0.9"` for `0.9`). Decoding
 //! is strict: an unknown operator makes the document invalid instead of being silently false.
@@ -426,7 +426,7 @@ impl Decode for Condition {
                     "var": {
                         "type": "string",
                         "minLength": 1,
-                        "description": "A variable of the context; a dotted path reads a field.",
+                        "description": "A context variable; a dotted path reads a field.",
                     },
                     "equals": {}, "not_equals": {}, "notEquals": {},
                     "gt": number, "gte": number, "lt": number, "lte": number,
@@ -450,7 +450,7 @@ fn variable(node: &SyntaxNode, report: &mut Report) -> Option<Variable> {
     if text.trim().is_empty() {
         let at = node.get("var").map_or(node.at, |node| node.at);
         let fault = Finding::error(at, Rule::Condition, "`var` is empty");
-        report.add(fault.suggest("name a variable of the context, for example `taskSize`"));
+        report.add(fault.suggest("name a context variable, for example `taskSize`"));
         return None;
     }
     Some(Variable(text))

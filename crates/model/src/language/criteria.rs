@@ -54,7 +54,7 @@ pub enum CheckKind {
     Schema(JsonSchema),
 }
 
-/// The pattern of a rule, which may use look-around and back-references.
+/// A rule's pattern, which may use look-around and back-references.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RulePattern {
     /// The pattern, in the syntax of `fancy-regex`.
@@ -162,7 +162,7 @@ fn composition(node: &SyntaxNode, report: &mut Report) -> Option<Criteria> {
     if parts.len() == 1 { parts.pop() } else { Some(Criteria::All(parts)) }
 }
 
-/// The fields of each type of rule, except `type`, `message` and `condition`.
+/// The fields of each rule type, except `type`, `message` and `condition`.
 const FIELDS: &[(&str, &[&str])] = &[
     ("contains", &["value"]),
     ("regex", &["pattern", "flags"]),
@@ -170,7 +170,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("schema", &["schema"]),
 ];
 
-/// Other names that authors use for the fields of a rule.
+/// Other names that authors use for a rule's fields.
 const SLIPS: Aliases = &[
     ("pattern", &["regex"]),
     ("value", &["text"]),
@@ -231,7 +231,7 @@ fn rule_type(
         });
         return None;
     };
-    let text = text(found, "the type of a rule", report)?;
+    let text = text(found, "a rule type", report)?;
     if let Some((name, fields)) = FIELDS.iter().find(|(name, _)| *name == text) {
         return Some((name, fields));
     }

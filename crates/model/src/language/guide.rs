@@ -1,7 +1,7 @@
-//! The guide format: agent-only workflows of the `workflowlookup` contract.
+//! The guide format: agent-only workflows under the `workflowlookup` contract.
 //!
-//! A guide compiles to the same steps as a manifest. Fields of newer editions of the contract that
-//! have no effect here are kept, shown, and reported in a warning.
+//! A guide compiles to the same steps as a manifest. Fields from newer editions of the contract
+//! that have no effect here are kept, shown, and reported in a warning.
 
 use milepost_syntax::mend::Mend;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
@@ -113,7 +113,7 @@ shape! {
     "examples" examples: opt KeptTexts = "Examples of goals that it serves.",
 }
 
-/// The steps of a guide. A step that could not be read is `None` and has been reported.
+/// A guide's steps. A step that could not be read is `None` and has been reported.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps(pub Vec<Option<GuideStepDoc>>);
 
@@ -140,7 +140,7 @@ words! {
 }
 
 shape! {
-    /// A step of a guide as written.
+    /// A guide step as written.
     GuideStepDoc = "a step", slips &[
         ("title", &["name"]),
         ("runCondition", &["condition", "if", "when"]),
@@ -187,7 +187,7 @@ impl GuideStepDoc {
 /// The body of a loop: a step id or a list of steps.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoopBody {
-    /// The id of a step of the guide.
+    /// The id of a step in the guide.
     Id(Spot<StepId>),
     /// The steps themselves.
     Steps(Vec<Option<GuideStepDoc>>),
@@ -305,7 +305,7 @@ words! {
     }
 }
 
-/// The number of passes of a `for` loop.
+/// The number of passes in a `for` loop.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Count {
     /// A fixed number.
@@ -541,7 +541,7 @@ impl Compiler<'_, '_> {
             self.report.add(fault.did_you_mean(
                 id.at,
                 meant,
-                "name a step of this guide, or write the steps here",
+                "name a step in this guide, or write the steps here",
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! The inputs of a workflow: their types, rules, choices and defaults.
+//! A workflow's inputs: their types, rules, choices and defaults.
 
 mod fit;
 
@@ -124,7 +124,7 @@ shape! {
     "select" select: opt Select = "Which fields of a choice to use.",
     "mode" mode: opt Mode = "Whether people pick one value or several.",
     "join" join: opt Join = "How several values become one string.",
-    "provider_args" provider_args: opt Entries<Dynamic> = "Arguments of the provider.",
+    "provider_args" provider_args: opt Entries<Dynamic> = "Arguments for the provider.",
     "depends_on" depends_on: opt Entries<ArgumentSource> = "Arguments from inputs or steps.",
     "cache_ttl_sec" cache_ttl_sec: opt Int<0, 604_800> = "How long choices stay fresh, in seconds.",
     "on_error" on_error: opt ProviderError = "What happens if the provider fails.",
@@ -319,7 +319,7 @@ impl Decode for InputDefault {
             return None;
         }
         let meant = json!({"from": "literal", "value": node.to_value()});
-        Finding::error(node.at, Rule::Type, "a default must say where it comes from")
+        Finding::error(node.at, Rule::Type, "a default must specify where it comes from")
             .expected("`{from: literal, value: …}`")
             .actual(node.noun())
             .suggest(format!("write `{meant}`"))
@@ -401,7 +401,7 @@ impl Decode for Provider {
     }
 }
 
-/// Where an argument of a provider comes from.
+/// Where a provider argument comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArgumentSource {
     /// A literal value or template.

@@ -113,7 +113,7 @@ pub(crate) fn decode(node: &SyntaxNode, rule: Rule, report: &mut Report) -> Opti
     if let Some(reference) = outside_reference(node) {
         Finding::error(reference.at, rule, "a `$ref` to another document")
             .expected("a reference that starts with `#`")
-            .suggest("put the definition under `$defs` of this schema")
+            .suggest("put the definition under `$defs` in this schema")
             .add_to(report);
         return None;
     }
@@ -188,10 +188,10 @@ fn misspelt_keyword(node: &SyntaxNode) -> Option<&SyntaxKey> {
     None
 }
 
-/// The type names of JSON Schema.
+/// The type names in JSON Schema.
 const TYPES: &[&str] = &["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/// Type names of other languages.
+/// Type names from other languages.
 const TYPE_SLIPS: Aliases = &[
     ("string", &["text"]),
     ("number", &["float", "double"]),

@@ -19,7 +19,7 @@ use crate::version::{Requirement, SemVer};
 use crate::workflow::{Spelling, Workflow};
 
 words! {
-    /// The kind of a source.
+    /// The kind of source.
     CatalogSourceType {
         /// A file.
         Path = "path",

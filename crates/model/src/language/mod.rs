@@ -2,7 +2,7 @@
 //!
 //! A document is written as a [`manifest`] or as a [`guide`]; both compile to one [`workflow`] of
 //! [`step`]s. Each file here covers one part of the language: its Rust type, its decoder, its error
-//! messages and its JSON Schema, declared together by the macros of `decode`.
+//! messages and its JSON Schema, declared together by the macros in `decode`.
 
 pub mod condition;
 pub mod criteria;

@@ -44,7 +44,7 @@ pub(crate) fn invalid(node: &SyntaxNode, rule: Rule, cause: &str) -> Finding {
         .suggest("fix the pattern, and escape characters that are meant literally")
 }
 
-/// The patterns of one document. Each is compiled once; after too many of them turn out to be too
+/// The patterns in one document. Each is compiled once; after too many of them turn out to be too
 /// large, no more are compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
@@ -148,7 +148,7 @@ fn other_cases(class: &ClassUnicode) -> usize {
     usize::min(3 * inside, CASED.len() - inside)
 }
 
-/// An upper bound on the compiled size in bytes of a pattern, which ignores case if `caseless`.
+/// An upper bound, in bytes, on the compiled size of a pattern that ignores case if `caseless`.
 pub(crate) fn compiled_bytes(tree: &Hir, caseless: bool) -> usize {
     let state = PATTERN_STATE_BYTES;
     match tree.kind() {

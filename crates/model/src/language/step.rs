@@ -1,4 +1,4 @@
-//! Steps of a manifest: what they do, and what all of them share.
+//! Manifest steps: what they do, and what they all share.
 
 use milepost_syntax::mend::Mend;
 use milepost_syntax::span::Span;
@@ -41,7 +41,7 @@ pub struct Step {
     pub needs: Needs,
     /// What a failure of the step means for the run.
     pub on_error: OnError,
-    /// The time limit of one attempt.
+    /// The time limit for one attempt.
     pub timeout: Option<Period>,
     /// When the step is retried.
     pub retry: Option<Retry>,
@@ -59,7 +59,7 @@ impl Step {
         self.id.value.as_str()
     }
 
-    /// The expressions of the step, including those in a loop's body.
+    /// The step's expressions, including those in a loop's body.
     pub fn exprs(&self) -> Vec<Located<'_>> {
         let own = crate::check::of_step(self).into_iter().map(|usage| usage.located);
         let body = match &self.action {
@@ -178,7 +178,7 @@ pub enum PromptText {
     },
 }
 
-/// A loop of the guide format.
+/// A loop in the guide format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loop {
     /// How the loop repeats.
@@ -208,7 +208,7 @@ impl ForEach {
 pub enum When {
     /// An expression that yields a boolean.
     Expr(Bare),
-    /// A condition object of the guide format.
+    /// A condition object in the guide format.
     Condition(Condition),
 }
 
@@ -307,7 +307,7 @@ shape! {
         ("check", &["expect", "assert"]),
     ];
     "run" run: req Spot<Target> = "The command to run.",
-    "with" with: opt Entries<Dynamic> = "The arguments of the command.",
+    "with" with: opt Entries<Dynamic> = "The arguments for the command.",
     "body" body: opt Dynamic = "The body of the request.",
     "check" check: req Bare = "An expression that must be true, such as `output.status == 'paid'`.",
     "message" message: opt String = "The message if `check` is false.",
@@ -414,12 +414,12 @@ impl Decode for Later {
 
 words! {
     StepType {
-        /// A loop of the guide format.
+        /// A loop in the guide format.
         Loop = "loop",
     }
 }
 
-/// Other names that authors use for the keys of a step.
+/// Other names that authors use for a step's keys.
 const SLIPS: Aliases = &[
     ("if", &["condition", "runCondition"]),
     ("with", &["flags", "args", "arguments", "params", "parameters", "inputs"]),
@@ -468,7 +468,7 @@ shape! {
     "output_contract" output_contract: opt OutputContract = "What its output must look like.",
     "run" run: opt Spot<Target> = "Calls `<catalog> <command>` or `workflow <id>`.",
     "with" with: opt Entries<Dynamic> =
-        "The arguments of the command: path, query, header and body fields.",
+        "The arguments for the command: path, query, header and body fields.",
     "body" body: opt Later = "The body of the request; in a loop, the steps to repeat.",
     "headers" headers: opt Entries<Dynamic> = "Additional request headers.",
     "idempotent" idempotent: opt bool = "The request may safely be sent twice.",
@@ -663,7 +663,7 @@ fn check_keys(node: &SyntaxNode, action: &'static str, sound: bool, report: &mut
         if let Some(first) = orphans {
             let message = format!("`{}` needs `for_each`", first.name);
             let fault = Finding::error(first.at, Rule::Combination, message);
-            report.add(fault.suggest("add `for_each`, or remove it"));
+            report.add(fault.suggest("add `for_each`, or remove this key"));
         }
     }
 }
@@ -737,5 +737,5 @@ fn looped(node: &SyntaxNode, doc: &StepDoc, report: &mut Report) -> Option<Loop>
     Some(Loop { spec: doc.spec.clone()?, body })
 }
 
-/// The role of an agent, long enough to be meaningful.
+/// An agent's role, long enough to be meaningful.
 pub(crate) type RoleText = BoundedText<10, 1024>;

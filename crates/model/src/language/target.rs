@@ -1,4 +1,4 @@
-//! What a `run` step runs: a command of a catalog, or another workflow.
+//! What a `run` step runs: a catalog command or another workflow.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl CommandId {
         fits.then(|| CommandId { group, name: name.to_owned() })
     }
 
-    /// The catalog of the command.
+    /// The command's catalog.
     pub fn group(&self) -> &CatalogId {
         &self.group
     }
@@ -69,7 +69,7 @@ impl Decode for CommandId {
 /// What a step runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// An operation of an imported API.
+    /// An operation from an imported API.
     Command(CommandId),
     /// Another workflow.
     Workflow(WorkflowId),
@@ -94,7 +94,7 @@ impl Decode for Target {
             ["mcp" | "exec", _] => {
                 let message = format!("`{} …` is reserved and cannot be run yet", words[0]);
                 let fault = Finding::error(node.at, Rule::Command, message);
-                report.add(fault.suggest("call an operation of an imported API instead"));
+                report.add(fault.suggest("call an operation from an imported API instead"));
                 None
             }
             ["workflow", id] => match WorkflowId::parse(id) {

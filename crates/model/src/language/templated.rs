@@ -23,7 +23,7 @@ pub struct Located<'e> {
 }
 
 impl Located<'_> {
-    /// The location of a range of the expression's source.
+    /// The location of a range in the expression's source.
     pub(crate) fn place(&self, span: Span) -> SourceLocation {
         let span = span.shifted(self.offset);
         SourceLocation::within(self.at, span.start, span.end)

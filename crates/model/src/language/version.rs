@@ -1,4 +1,4 @@
-//! Version labels of workflows, and requirements on the server's version.
+//! Workflow version labels, and requirements on the server's version.
 
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use semver::{Version, VersionReq};

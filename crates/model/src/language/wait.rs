@@ -53,8 +53,8 @@ fn looks_like_a_date(text: &str) -> bool {
     bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
 }
 
-/// Whether a string is an RFC 3339 timestamp such as `2030-01-31T09:00:00Z`, with any fraction and
-/// offset.
+/// Whether a string is an RFC 3339 timestamp such as `2030-01-31T09:00:00Z`, with any fractional
+/// seconds and offset.
 pub(crate) fn is_instant(text: &str) -> bool {
     let Some((moment, rest)) = text.split_at_checked(19) else { return false };
     let shape: String = moment.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();

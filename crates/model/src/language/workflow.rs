@@ -15,7 +15,7 @@ use crate::version::SemVer;
 use crate::walk::StepPaths;
 
 crate::serialized_enum! {
-    /// The two formats of a workflow.
+    /// The two workflow formats.
     Spelling {
         /// Any kind of step; the top-level key for the id is `workflow`.
         Manifest = "manifest",
@@ -41,9 +41,9 @@ pub struct Workflow {
     pub requires: Option<Requires>,
     /// How many steps may run at the same time.
     pub concurrency: u32,
-    /// The time limit of a run.
+    /// The time limit for a run.
     pub timeout: Option<Period>,
-    /// The budget of a run.
+    /// The budget for a run.
     pub budget: Option<Budget>,
     /// The inputs of a run.
     pub inputs: Entries<Input>,

@@ -1,4 +1,4 @@
-//! The plan of a workflow: the order of its steps, their dependencies, and the plan's identity.
+//! A workflow's plan: the order of its steps, their dependencies, and the plan's identity.
 
 pub mod digest;
 pub(crate) mod order;
@@ -15,7 +15,7 @@ use crate::order::Order;
 use crate::step::{Action, Step, When};
 use crate::workflow::{Spelling, Workflow};
 
-/// The execution order of a workflow.
+/// A workflow's execution order.
 #[derive(Debug)]
 pub struct Plan<'w> {
     pub workflow: &'w Workflow,
@@ -36,7 +36,7 @@ pub struct PlannedStep<'w> {
 }
 
 impl<'w> Plan<'w> {
-    /// The plan of a workflow without errors.
+    /// The plan for a workflow without errors.
     pub fn of(workflow: &'w Workflow) -> Plan<'w> {
         let order = Order::of(workflow);
         let waves = order.waves();
@@ -134,7 +134,7 @@ fn detail(step: &Step) -> Option<String> {
         Action::Run(run) => Some(run.target.value.to_string()),
         Action::Loop(looped) => {
             let spec = &looped.spec;
-            Some(format!("{}, at most {} passes", spec.kind.value.name(), spec.max_iterations.0))
+            Some(format!("{}, pass limit {}", spec.kind.value.name(), spec.max_iterations.0))
         }
         Action::Set(values) => Some(values.names().collect::<Vec<_>>().join(", ")),
         _ => None,

@@ -25,9 +25,9 @@ pub(crate) enum BuiltinCommand {
     Check,
     /// Saves a source as a workflow in the library.
     Save,
-    /// Lists the missing inputs of a workflow.
+    /// Lists a workflow's missing inputs.
     Inputs,
-    /// Checks that all inputs of a workflow have valid values; otherwise, the submission is
+    /// Checks that all of a workflow's inputs have valid values; otherwise, the submission is
     /// rejected.
     Ready,
 }
@@ -102,11 +102,11 @@ fn check(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
     let id = seen.workflow_id.unwrap_or_default();
     if let Some(meant) = text(with, "workflow_id").filter(|meant| *meant != id) {
         let message = format!("the text has the id `{id}`, not `{meant}`");
-        return Err(refuted(message, "keep the id of the workflow"));
+        return Err(refuted(message, "keep the workflow's id"));
     }
     if text(with, "workflow_id").is_none() && writer.reader.workflow(&id).is_ok() {
         let message = format!("workflow `{id}` already exists");
-        return Err(refuted(message, "give the new one a different id"));
+        return Err(refuted(message, "give the new workflow a different id"));
     }
     Ok(json!({"valid": true, "workflow_id": id}))
 }
@@ -117,7 +117,7 @@ async fn save(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failu
     let document = workflow::read(&writer.reader, content.as_bytes(), None);
     let there = document.id.as_deref().and_then(|id| writer.reader.workflow(id).ok());
     let there = there.filter(|entry| entry.version == version);
-    // An earlier attempt, whose outcome was not recorded, has already saved it.
+    // An earlier attempt, whose outcome was not recorded, has already saved the workflow.
     if let (Some(_), Some(id)) = (there, &document.id) {
         return Ok(json!({"workflow_id": id, "version": version}));
     }

@@ -78,7 +78,7 @@ impl Orchestration {
         Map::from_iter([(name.into(), subject.clone().into()), ("inputs".into(), inputs)])
     }
 
-    /// The workflow of the orchestration.
+    /// The orchestration's workflow.
     fn manifest(&self) -> Value {
         let text = json!({"type": "string"});
         let mut inputs = json!({"inputs": {"type": "object"}});
@@ -152,7 +152,7 @@ Ask the user for what you do not know, and never for a secret. Submit them as an
 input name.";
 const SAVED: &str = "${{ steps.save.output.workflow_id }}";
 
-/// The steps that resolve the inputs of a workflow and run it.
+/// The steps that resolve a workflow's inputs and run the workflow.
 fn run(workflow: &str) -> [Value; 3] {
     let given = json!({"workflow_id": workflow, "inputs": "${{ inputs.inputs }}"});
     let with = |more: &str| {
@@ -198,7 +198,7 @@ pub(crate) fn chosen(given: &Map<String, Value>) -> (Option<String>, Map<String,
     (workflow, values(given))
 }
 
-/// The inputs given to a step of an orchestration.
+/// The inputs given to an orchestration step.
 fn values(given: &Map<String, Value>) -> Map<String, Value> {
     let parts = ["inputs", "more"].into_iter().filter_map(|name| given.get(name)?.as_object());
     parts.flat_map(Clone::clone).collect()

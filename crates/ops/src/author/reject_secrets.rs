@@ -1,5 +1,5 @@
 //! Rejects secret values given to an orchestration. They must be rejected before anything is
-//! recorded, because the inputs of an orchestration become part of its journal.
+//! recorded, because an orchestration's inputs become part of its journal.
 
 use milepost_model::document::Document;
 use milepost_model::workflow::Workflow;
@@ -18,12 +18,12 @@ fn how() -> Hint {
     )
 }
 
-/// Rejects secret inputs of a workflow in the library.
+/// Rejects secret inputs for a workflow in the library.
 pub(super) fn of_workflow(writer: &Writer, id: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&writer.reader.workflow(id)?.document, inputs)
 }
 
-/// Rejects secret inputs of a workflow given as source. An invalid source does not reliably show
+/// Rejects secret inputs for a workflow given as source. An invalid source does not reliably show
 /// which inputs are secret, so it must not mention secrets at all.
 pub(super) fn of_text(writer: &Writer, text: &str, inputs: &Map<String, Value>) -> Result<()> {
     of_document(&workflow::read(&writer.reader, text.as_bytes(), None), inputs)

@@ -113,13 +113,13 @@ fn gone(run: &RunId, reason: &str) -> Problem {
 }
 
 impl Broken {
-    /// The workflow of a run, in the version that ran.
+    /// A run's workflow, in the version that ran.
     async fn of(writer: &Writer, snapshot: &Snapshot, failure: &Failure) -> Result<Broken> {
         let (run, state) = (&snapshot.run, &*snapshot.state);
         let hash = Digest::parse(&state.head.text_hash);
-        let hash = hash.ok_or_else(|| gone(run, "the hash of its text is not valid"))?;
+        let hash = hash.ok_or_else(|| gone(run, "its workflow's hash is not valid"))?;
         let text = writer.reader.ports.journal.text(hash).await.or_problem()?;
-        let text = text.ok_or_else(|| gone(run, "its text is missing"))?;
+        let text = text.ok_or_else(|| gone(run, "its workflow's text is missing"))?;
         Ok(Broken { text, why: why(failure), inputs: plain(state) })
     }
 
@@ -153,7 +153,7 @@ fn why(failure: &Failure) -> String {
     format!("- the run failed: {} ({hint}){details}", failure.message())
 }
 
-/// The inputs of a run, except secrets, whose values are not in the journal.
+/// A run's inputs, except secrets, whose values are not in the journal.
 fn plain(state: &State) -> Map<String, Value> {
     let head = &state.head;
     let plain = head.inputs.iter().filter(|(name, _)| !head.secrets.contains(*name));

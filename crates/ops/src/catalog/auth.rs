@@ -47,7 +47,7 @@ pub struct Response {
     pub catalog_id: String,
     /// The profile.
     pub profile: String,
-    /// The schemes of its document, sorted by name.
+    /// The schemes in its document, sorted by name.
     pub schemes: Vec<SchemeView>,
 }
 
@@ -116,7 +116,7 @@ async fn configure_auth(writer: &Writer, _: &dyn Caller, request: Request) -> Re
     })
 }
 
-/// Parses the name of a profile.
+/// Parses a profile name.
 pub(crate) fn profile(name: Option<&str>) -> Result<ProfileName> {
     let Some(name) = name else { return Ok(ProfileName::default()) };
     ProfileName::parse(name).ok_or_else(|| {
@@ -182,7 +182,7 @@ fn names_of_secrets(writer: &Writer, said: &CatalogCredential) -> Result<()> {
         let known = kept.iter().any(|entry| entry.name.as_str() == name);
         let plain = name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         if !known && (!plain || name.len() > 40) {
-            let message = "there is no secret with this name, and it does not look like a name";
+            let message = "no secret has this name, and the value does not look like a name";
             let hint = Hint::text(
                 "give the NAME of a secret, such as SHOP_TOKEN, and set its value with ",
             )
@@ -205,7 +205,7 @@ fn no_scheme(scheme: &str, schemes: &BTreeMap<String, SecurityScheme>) -> Proble
     Problem::new(Code::ParamsInvalid, message, hint)
 }
 
-/// The parts that the credentials of a scheme consist of.
+/// The parts that a scheme's credentials consist of.
 fn takes(scheme: &SecurityScheme) -> &'static [CredentialField] {
     match scheme {
         SecurityScheme::ApiKey { .. } => &[CredentialField::Key],

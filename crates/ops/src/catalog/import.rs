@@ -19,7 +19,7 @@ pub struct Request {
     pub vendor: Option<String>,
     /// Overrides the API's URL.
     pub base_url: Option<String>,
-    /// Replaces the existing one.
+    /// Replaces the old catalog.
     #[serde(default)]
     pub overwrite: bool,
     /// Enables it.

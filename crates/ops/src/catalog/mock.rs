@@ -31,12 +31,12 @@ pub async fn open(
     if let Ok(Some(record)) = shelf.exact(which) {
         return of_catalog(reader, &record, settings);
     }
-    // The URL of the real API is irrelevant, and a document may lack one.
+    // The real API's URL is irrelevant, and a document may lack one.
     let base_url = Some("http://localhost".to_owned());
     let (source, vendor) = (which.to_owned(), Some("mock".to_owned()));
     let asked = import::Request { source, vendor, base_url, ..import::Request::default() };
     let plan = match ImportPlan::of(&asked, reader, call).await {
-        // A valid id that is not the name of a file was meant to be a catalog.
+        // If a valid id names no file, it must refer to a catalog.
         Err(problem) if problem.code == Code::FileNotFound && CatalogId::parse(which).is_ok() => {
             return of_catalog(reader, &shelf.record(which)?, settings);
         }

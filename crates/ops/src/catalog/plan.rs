@@ -169,8 +169,8 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
     let [then, now] = [then, now].map(|origin| origin.unwrap_or_else(|| "nowhere".to_owned()));
     let message = if typed {
         format!(
-            "the credentials of this catalog were sent to {then}, and will be sent to {now} from \
-             now on"
+            "this catalog's credentials will be sent to {now} from now on, instead of \
+             {then}"
         )
     } else {
         record.auth.clear();

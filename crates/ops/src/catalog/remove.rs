@@ -43,7 +43,7 @@ async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
         let kept = writer.catalogs.kept(&id).ok().flatten();
         if let Some(document) = kept.filter(|_| request.remove_manifest) {
             let path = document.path.display();
-            return Ok(Some(format!("this removes the document `{path}` of a removed catalog")));
+            return Ok(Some(format!("this removes the document `{path}` from a removed catalog")));
         }
         let lost = format!("this removes the unreadable record of catalog `{id}`");
         return Ok(Some(lost));

@@ -1,4 +1,4 @@
-//! `catalog.set_enabled`: enables or disables the commands of a catalog.
+//! `catalog.set_enabled`: enables or disables a catalog's commands.
 
 use super::which;
 use crate::prelude::*;

@@ -38,7 +38,7 @@ pub(crate) enum AnswerBody {
     Binary(Vec<u8>),
 }
 
-/// The headers of a response that are shown.
+/// The response headers that are shown.
 pub(crate) fn headers(response: &Response, mask: &Mask) -> Map<String, Value> {
     let mut told = Map::new();
     for (name, value) in mask.headers(&response.headers) {
@@ -50,7 +50,7 @@ pub(crate) fn headers(response: &Response, mask: &Mask) -> Map<String, Value> {
     told
 }
 
-/// The body of a response, parsed according to its content type.
+/// A response body, parsed according to its content type.
 pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) -> AnswerBody {
     let bytes = &response.body;
     if bytes.is_empty() {

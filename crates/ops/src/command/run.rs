@@ -79,7 +79,7 @@ pub struct Response {
     /// Whether the status is below 400.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// Selected headers of the response.
+    /// Selected response headers.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub headers: Map<String, Value>,
     /// The response body: JSON or text; the items, if all pages were requested.
@@ -185,7 +185,7 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     }
 }
 
-/// The client of a catalog: cached for the default profile, otherwise new.
+/// A catalog's client: cached for the default profile, otherwise new.
 pub(crate) fn sender(
     writer: &Writer,
     loaded: &Arc<LoadedCatalog>,
@@ -209,7 +209,7 @@ pub(crate) fn sender(
     }
 }
 
-/// The client for the requests of a run. The catalog is the one that the run is pinned to, but the
+/// The client for a run's requests. The catalog is the one that the run is pinned to, but the
 /// private hosts that it may call are always those of the current catalog and configuration.
 fn run_sender(
     writer: &Writer,
@@ -241,7 +241,7 @@ pub(crate) struct CommandCall<'a> {
 }
 
 impl<'a> CommandCall<'a> {
-    /// Prepares a call to a command of a catalog.
+    /// Prepares a call to a catalog command.
     pub(crate) fn open(
         writer: &'a Writer,
         call: &'a dyn Caller,

@@ -27,7 +27,7 @@ pub struct ParsedArguments {
     pub body: Option<Value>,
 }
 
-/// Parses arguments according to the schemas of a command.
+/// Parses arguments according to a command's schemas.
 pub fn read(
     reader: &Reader,
     call: &dyn Caller,

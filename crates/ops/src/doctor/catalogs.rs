@@ -24,7 +24,7 @@ pub(super) fn checks(writer: &Writer) -> Vec<DoctorCheck> {
         documents.extend(document(writer, record));
         if let Some(path) = writer.reader.shelf.damaged(record) {
             let fix = mended_or("; otherwise it is rebuilt when needed");
-            let what = "derived data of the catalog is damaged";
+            let what = "the catalog's derived data is damaged";
             derived.push(DoctorCheck::warning("catalog.derived", what, fix).at(&path));
         }
     }
@@ -67,7 +67,7 @@ fn document(writer: &Writer, record: &CatalogRecord) -> Option<DoctorCheck> {
     let check = match writer.catalogs.examine(record) {
         DocumentStanding::Same => return None,
         DocumentStanding::Edited => {
-            let what = format!("the document of `{id}` was changed after the import");
+            let what = format!("the document for `{id}` was changed after the import");
             DoctorCheck::warning(ID, what, again.then(", or leave it if that was intended"))
         }
         DocumentStanding::Unfinished => {
@@ -75,7 +75,7 @@ fn document(writer: &Writer, record: &CatalogRecord) -> Option<DoctorCheck> {
             DoctorCheck::warning(ID, what, mended_or("; otherwise the next use completes it"))
         }
         DocumentStanding::Missing => {
-            DoctorCheck::fault(ID, format!("the document of `{id}` is missing"), again)
+            DoctorCheck::fault(ID, format!("the document for `{id}` is missing"), again)
         }
         DocumentStanding::Unreadable(error) => {
             DoctorCheck::fault(ID, problems::of_file(&error).message, again)

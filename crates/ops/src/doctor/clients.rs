@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use super::{DoctorCheck, or_ok};
 use crate::prelude::*;
 
-/// The configuration file of a client, which the command line finds and reads.
+/// A client's configuration file, which the command line finds and reads.
 #[derive(Debug, Clone)]
 pub struct ClientFile {
     /// The client's display name.
     pub client: &'static str,
     pub path: PathBuf,
-    /// The key of the server entries.
+    /// The key that holds the server entries.
     pub key: &'static str,
     /// The parsed content, or why it cannot be read; `None` if the file does not exist.
     pub content: Result<Option<Value>, &'static str>,
@@ -32,7 +32,7 @@ pub(super) fn checks(writer: &Writer, files: &[ClientFile]) -> Vec<DoctorCheck> 
             }
             Err(what) => {
                 let fix = format!("correct it; {} may not be able to read it either", file.client);
-                let what = format!("the configuration file of {} {what}", file.client);
+                let what = format!("{}'s configuration file {what}", file.client);
                 found.push(DoctorCheck::warning("client", what, fix).at(&file.path));
             }
         }

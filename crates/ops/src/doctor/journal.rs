@@ -42,7 +42,7 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> DoctorCheck {
     match error {
         RunsError::KeyMissing { .. } => {
             let fix = backup("put `chain.key` back from", ": without it no run can be verified");
-            DoctorCheck::fault("journal.key", "the key of the runs is missing", fix).at(&key)
+            DoctorCheck::fault("journal.key", "the runs' key is missing", fix).at(&key)
         }
         RunsError::WrongKey { .. } => {
             let what = "the runs were written with another key";
@@ -50,12 +50,12 @@ fn unusable(error: &RunsError, data: &Path, database: &Path) -> DoctorCheck {
             DoctorCheck::fault("journal.key", what, fix).at(&key)
         }
         RunsError::KeyExposed { mode, .. } => {
-            let what = format!("other users can read the key of the runs (mode {mode:03o})");
+            let what = format!("other users can read the runs' key (mode {mode:03o})");
             let fix = mended_or(&format!(", or `chmod 600 {}`", key.display()));
             DoctorCheck::fault("journal.key", what, fix).at(&key)
         }
         RunsError::Journal(JournalError::Newer { found, known, .. }) => {
-            let what = format!("it has version {found}; this program supports up to {known}");
+            let what = format!("database version {found}; this program supports up to {known}");
             let fix = "install the version of Milepost that wrote it, or a later one";
             DoctorCheck::fault("journal.version", what, fix).at(database)
         }
@@ -136,7 +136,7 @@ fn damaged(found: &Examination, log: &Path) -> Vec<DoctorCheck> {
         checks.push(of_run(DoctorCheck::warning("journal.runs", what, fix), run.as_str()));
     }
     if report.forged > 0 {
-        let what = format!("messages to runs that Milepost did not write: {}", report.forged);
+        let what = format!("messages to runs from outside Milepost: {}", report.forged);
         let fix =
             "no fix is needed, because they are ignored; find out what else writes to the database";
         checks.push(DoctorCheck::fault("journal.runs", what, fix));
@@ -173,7 +173,7 @@ fn clock(newest_ms: u64, now_ms: u64) -> DoctorCheck {
     }
     let seconds = (newest_ms - now_ms) / 1_000;
     let what = format!("{} behind the newest run", count(seconds as usize, "second"));
-    DoctorCheck::warning("clock", what, "correct the clock of this machine")
+    DoctorCheck::warning("clock", what, "correct this machine's clock")
 }
 
 #[cfg(test)]

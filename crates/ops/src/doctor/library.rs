@@ -41,7 +41,7 @@ fn invalid(listing: &Listing) -> Vec<DoctorCheck> {
     }
     checks.extend(listing.sources.iter().filter(|source| source.cut).map(|source| {
         let path = source.path.as_deref().unwrap_or(Path::new(""));
-        let what = "it has too many files: some were not checked";
+        let what = "the directory has too many files: some were not checked";
         DoctorCheck::warning(
             "workflow.invalid",
             what,

@@ -101,7 +101,7 @@ fn catalogs(writer: &Writer, work: &mut Work) {
             let made = shelf.load(record).map(drop).map_err(|problem| problem.message);
             // If the data cannot be rebuilt, remove it rather than leave it damaged.
             let made = made.or_else(|why| writer.derived.forget(id).map_err(|_| why));
-            work.take(format!("rebuilt the derived data of catalog `{id}`"), made);
+            work.take(format!("rebuilt the derived data for catalog `{id}`"), made);
         }
     }
 }

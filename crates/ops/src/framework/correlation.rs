@@ -10,7 +10,7 @@ tokio::task_local! {
     static CURRENT: Correlation;
 }
 
-/// The correlation of the work for one request. Clones share the id.
+/// Correlates the work done for one request. Clones share the id.
 #[derive(Debug, Clone, Default)]
 pub struct Correlation {
     /// Generated on first use: most work never needs it.

@@ -115,7 +115,7 @@ mod sealed {
     impl Sealed for crate::writer::Writer {}
 }
 
-/// Everything that operations of this process work with, and the wording of the interface.
+/// Everything that operations in this process work with, and the interface's wording.
 #[derive(Debug)]
 pub struct Services {
     pub(crate) writer: Writer,
@@ -220,11 +220,11 @@ fn confirm(caller: &dyn Caller, loss: &str) -> Result<()> {
         }
         None if caller.kind() == CallerKind::Person => (
             loss.to_owned(),
-            Hint::text("repeat it with ").given("yes", true).then(" if you mean it"),
+            Hint::text("repeat the command with ").given("yes", true).then(" if you mean it"),
         ),
         None => (
             format!("confirmation is required: {loss}"),
-            Hint::text("ask the person, then call it again with ").given("yes", true),
+            Hint::text("ask the person, then repeat the call with ").given("yes", true),
         ),
     };
     Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))

@@ -1,4 +1,4 @@
-//! The response of an operation: JSON, parts of which may be reused from earlier responses.
+//! An operation's response: JSON, parts of which may be reused from earlier responses.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -148,7 +148,7 @@ impl OperationSpec {
     }
 }
 
-/// The operations on the directories of one process.
+/// The operations, bound to one process's directories.
 #[derive(Debug)]
 pub struct Operations {
     services: Services,
@@ -169,7 +169,7 @@ impl Operations {
         self
     }
 
-    /// The wording of the interface.
+    /// The interface's wording.
     pub fn wording(&self) -> &dyn Wording {
         &*self.services.wording
     }
@@ -201,15 +201,15 @@ impl Operations {
         }
     }
 
-    /// Waits until the ended runs of this process have reported to their parent runs.
+    /// Waits until this process's ended runs have reported to their parent runs.
     pub async fn hand_on_runs(&self) {
         if let Some(runs) = self.services.writer.opened_runs() {
             runs.delivered().await;
         }
     }
 
-    /// Releases the runs of this process before it exits. Starts no new work, and waits for
-    /// requests in flight that must not be repeated.
+    /// Releases this process's runs before it exits. Starts no new work, and waits for requests in
+    /// flight that must not be repeated.
     pub async fn finish_runs(&self) {
         if let Some(runs) = self.services.writer.opened_runs() {
             // With an unlimited wait, no runs are left to release afterwards.
@@ -217,7 +217,7 @@ impl Operations {
         }
     }
 
-    /// Releases the runs of this process immediately.
+    /// Releases this process's runs immediately.
     pub async fn leave_runs(&self) -> Result<()> {
         match self.services.writer.opened_runs() {
             Some(runs) => runs.shutdown(Duration::ZERO).await.or_problem(),
@@ -225,7 +225,7 @@ impl Operations {
         }
     }
 
-    /// Metrics of all runs, from the index alone.
+    /// Metrics for all runs, from the index alone.
     pub async fn standing(&self) -> Result<JournalMetrics> {
         run_summary::of(self.services.writer.reader.runs()).await
     }
@@ -300,8 +300,8 @@ impl Operations {
         Ok(operation)
     }
 
-    /// Which calls by agents need confirmation. The strictest setting if the configuration cannot
-    /// be read.
+    /// Which agent calls need confirmation; the strictest setting if the configuration cannot be
+    /// read.
     pub fn confirm(&self) -> Confirm {
         self.services.writer.reader.config().map_or(Confirm::Person, |config| config.confirm)
     }

@@ -5,7 +5,7 @@
 pub enum Profile {
     /// Working on runs; no tool in this set shows the source of a workflow.
     Work,
-    /// Also writing workflows.
+    /// Writing workflows as well.
     Core,
     /// All tools.
     Full,

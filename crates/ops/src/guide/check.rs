@@ -1,4 +1,4 @@
-//! `guide.validate`: whether the output of a step meets its criteria.
+//! `guide.validate`: whether a step's output meets its criteria.
 
 use milepost_model::document::Document;
 use milepost_model::finding::Rule;
@@ -11,7 +11,7 @@ use milepost_model::walk;
 use super::{context_of, view, walkable, workflow_of};
 use crate::prelude::*;
 
-/// An output of a step.
+/// A step's output.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckRequest {
@@ -81,7 +81,7 @@ fn faulty(document: &Document, step: &Step) -> Option<Problem> {
         true => Code::WorkflowInvalid,
         false => Code::CriteriaInvalid,
     };
-    let hint = "correct the validation criteria of the step in the workflow's file";
+    let hint = "correct the step's validation criteria in the workflow's file";
     let mut problem =
         Problem::new(code, first.message.clone(), hint).context("step_id", step.id.value.as_str());
     problem.violations = faults.into_iter().cloned().collect();

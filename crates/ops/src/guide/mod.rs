@@ -49,7 +49,7 @@ fn context_of(context: Option<Map<String, Value>>) -> Result<Value> {
     let mut measure = Measure { left: limit };
     if serde_json::to_writer(&mut measure, &context).is_err() {
         let message = format!("the context is larger than {limit} bytes");
-        let hint = "send only what the conditions, loops and prompts of the workflow read";
+        let hint = "send only what the workflow's conditions, loops and prompts read";
         return Err(Problem::new(Code::StateInvalid, message, hint).context("limit", limit));
     }
     Ok(context)

@@ -66,7 +66,7 @@ pub struct Guidance {
     /// Remarks on the caller's progress
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,
-    /// Variables of the prompt that the context lacks
+    /// Prompt variables that the context lacks
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing: Vec<String>,
     /// Conditions that wait for a variable
@@ -179,7 +179,7 @@ fn waiting(blocked: &[BlockedStep]) -> NextResponse {
         let decides = format!("- `{}` decides whether `{}` is due", one.wanted.variable, one.step);
         match values.is_empty() {
             true => decides,
-            false => format!("{decides}: it is if the value is {}", values.join(" or ")),
+            false => format!("{decides}: it is due if the value is {}", values.join(" or ")),
         }
     };
     let wanted: Vec<String> = blocked.iter().map(line).collect();

@@ -50,7 +50,7 @@ async fn validate_guide_json(
 }
 
 fn remark(warning: &Violation) -> String {
-    let suggestion = warning.suggestion.as_deref().unwrap_or("look at it");
+    let suggestion = warning.suggestion.as_deref().unwrap_or("review this");
     format!("{}{}: {suggestion}", place(warning), warning.message)
 }
 

@@ -12,7 +12,7 @@ use milepost_model::walk::{DueStep, LoopPass};
 use crate::framework::Response;
 use crate::prelude::*;
 
-/// Blocks of newer language editions that can replace a prompt.
+/// Blocks from newer language editions that can replace a prompt.
 const STAND_INS: &[&str] =
     &["templateCall", "functionCalls", "parallelDelegations", "synthesis", "outputContract"];
 

@@ -1,4 +1,4 @@
-//! The arguments of an input's provider: literal values, values computed from other inputs, or
+//! The arguments for an input's provider: literal values, values computed from other inputs, or
 //! values taken from them through `depends_on`.
 
 use milepost_model::expr::{Fuel, MapScope, Outcome};
@@ -7,7 +7,7 @@ use milepost_model::templated::Dynamic;
 
 use crate::prelude::*;
 
-/// The arguments of one provider call, including those that could not be determined.
+/// The arguments for one provider call, including those that could not be determined.
 #[derive(Debug, Default)]
 pub(crate) struct ProviderArguments {
     /// The arguments to send.
@@ -22,7 +22,7 @@ pub(crate) struct ProviderArguments {
     pub(crate) broken: Vec<String>,
 }
 
-/// Evaluates the arguments of an input's provider against the known inputs and variables.
+/// Evaluates the arguments for an input's provider against the known inputs and variables.
 pub(crate) fn arguments(input: &Input, roots: &Map<String, Value>) -> ProviderArguments {
     let scope = MapScope::new(roots.clone());
     let mut found = ProviderArguments::default();
@@ -59,7 +59,7 @@ impl ProviderArguments {
         let root = root.or(from.from_step.as_ref().map(|step| ("steps", &step.value)));
         let Some((root, key)) = root else { return };
         let path = from.path.as_deref().unwrap_or_default();
-        // Inputs are resolved before any step has run, so the outputs of steps are still unknown.
+        // Inputs are resolved before any step has run, so step outputs are still unknown.
         let value = roots.get(root).and_then(|values| values.get(key));
         if let Some(value) = value.and_then(|value| value.pointer(&pointer(path))) {
             self.with.insert(name.to_owned(), value.clone());

@@ -234,7 +234,7 @@ impl InputSource<'_> {
         match default.from {
             DefaultFrom::Literal => nothing("its default is empty"),
             DefaultFrom::Env if !self.allowed.iter().any(|allowed| allowed == name) => (
-                format!("the variable `{value}` is not in `env_allow` of the configuration"),
+                format!("the variable `{value}` is not in the configuration's `env_allow`"),
                 format!("set the variable `{value}` and add it to `env_allow`"),
             ),
             DefaultFrom::Env => (

@@ -107,7 +107,7 @@ impl ProviderQuery<'_> {
         if let Some(source) = arguments.fails.first() {
             let message = format!("the choices for input `{}` need `{source}`", self.name);
             answer.provided.outcome = ProviderOutcome::Error;
-            answer.faults.push(self.fault(Rule::Required.name(), message, "give it as well"));
+            answer.faults.push(self.fault(Rule::Required.name(), message, "give that value too"));
         }
         (answer, arguments)
     }
@@ -219,7 +219,7 @@ impl ProviderQuery<'_> {
     ) {
         let fields = self.fields(writer);
         if fields.value.is_none() && fetched.items.first().is_some_and(Value::is_object) {
-            let message = "its items are objects: set the value field with \
+            let message = "the items are objects: set the value field with \
                  `select: {value_field: …}`";
             self.failed(message.to_owned(), answer);
             return;

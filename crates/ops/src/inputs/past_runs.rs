@@ -22,7 +22,7 @@ pub(crate) struct PastRuns {
 }
 
 impl PastRuns {
-    /// Loads what the defaults of a workflow refer to. Values that cannot be read count as absent.
+    /// Loads what a workflow's defaults refer to. Values that cannot be read count as absent.
     pub(crate) async fn of(reader: &Reader, workflow: &Workflow) -> PastRuns {
         let mut past = PastRuns::default();
         for (name, input) in &workflow.inputs.0 {

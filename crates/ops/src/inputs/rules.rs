@@ -57,7 +57,7 @@ pub struct JoinView {
 }
 
 impl RulesView {
-    /// The rules of an input, if it has any.
+    /// An input's rules, if it has any.
     pub(super) fn of(input: &Input) -> Option<RulesView> {
         let Some(rules) = &input.validate else {
             let choices = Some(input.choices.clone()?);
@@ -81,7 +81,7 @@ impl RulesView {
 pub(super) fn default_of(input: &Input) -> Option<DefaultView> {
     let default = &input.default.as_ref()?.0;
     let value = default.value.as_ref().map(|value| value.value.clone());
-    // Validation rejects literal defaults of secrets, but one that slipped through must never be
+    // Validation rejects literal defaults for secrets, but one that slipped through must never be
     // shown.
     let hidden = default.from == DefaultFrom::Literal && input.is_secret();
     Some(DefaultView { from: default.from.name().to_owned(), value: value.filter(|_| !hidden) })

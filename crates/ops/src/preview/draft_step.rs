@@ -24,7 +24,7 @@ pub(crate) struct DraftCall {
 }
 
 impl DraftCall {
-    /// Drafts the call of a step.
+    /// Drafts a step's call.
     pub(crate) fn of(run: &Run, knowledge: &Knowledge) -> DraftCall {
         let mut call = DraftCall::default();
         call.with = call.rest.take_all(&run.with, knowledge);
@@ -65,7 +65,7 @@ pub(crate) struct StepCommand {
 }
 
 impl StepCommand {
-    /// Looks up the command of a step; `None` if the step calls another workflow.
+    /// Looks up a step's command; `None` if the step calls another workflow.
     pub(crate) fn find(reader: &Reader, run: &Run) -> Result<Option<StepCommand>> {
         let Target::Command(id) = &run.target.value else { return Ok(None) };
         let (loaded, row) = reader.shelf.command(&id.to_string())?;

@@ -35,7 +35,7 @@ pub(crate) struct RenderedValue {
     pub(crate) unknown: Vec<String>,
     /// Errors that no further input could fix.
     pub(crate) problems: Vec<String>,
-    /// Whether it contains the placeholder of a secret.
+    /// Whether it contains a secret's placeholder.
     pub(crate) secret: bool,
 }
 
@@ -218,7 +218,7 @@ impl Knowledge {
 }
 
 impl RenderedValue {
-    /// Merges the unknowns and problems of a part, and returns its value.
+    /// Merges the unknowns and problems from a part, and returns its value.
     pub(crate) fn take(&mut self, part: RenderedValue) -> Option<Value> {
         self.unknown.extend(part.unknown);
         self.problems.extend(part.problems);
@@ -226,7 +226,7 @@ impl RenderedValue {
         part.value
     }
 
-    /// Renders named values and merges the unknowns and problems of all of them.
+    /// Renders named values and merges their unknowns and problems.
     pub(crate) fn take_all(
         &mut self,
         entries: &Entries<Dynamic>,

@@ -113,7 +113,7 @@ async fn preview(reader: &Reader, call: &dyn Caller, request: Request) -> Result
     })
 }
 
-/// The placeholders of secrets: as encoded in a URL, and as shown to people.
+/// Secret placeholders: as encoded in a URL, and as shown to people.
 fn marks(workflow: &Workflow) -> Vec<(String, String)> {
     let inputs = workflow.inputs.0.iter().filter(|(_, input)| input.is_secret());
     let inputs = inputs.map(|(name, _)| name.value.clone());

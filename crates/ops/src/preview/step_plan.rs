@@ -20,7 +20,7 @@ pub struct Response {
     /// A hash of the workflow's meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_hash: Option<String>,
-    /// The number of waves: steps of one wave do not wait for each other.
+    /// The number of waves: steps in one wave do not wait for each other.
     pub waves: usize,
     /// How many steps may run at once.
     pub concurrency: u32,
@@ -134,7 +134,7 @@ pub struct ApprovalView {
 }
 
 operation! {
-    /// Shows the plan of a run.
+    /// Shows a run's plan.
     PlanSteps: "workflow.step_plan", "Plan the steps", include_str!("step_plan.md");
     doors: [Door::Tool(Tool::FULL), Door::Command("workflow plan")];
     run: plan_steps(Reader, Request) -> Response;
@@ -188,7 +188,7 @@ impl Viewer<'_> {
         views
     }
 
-    /// Adds the steps of a loop after the loop itself.
+    /// Adds a loop's steps after the loop itself.
     fn body(&self, step: &Step, planned: &PlannedStep<'_>, views: &mut Vec<PlannedStepView>) {
         let Action::Loop(looped) = &step.action else { return };
         for inner in &looped.body {

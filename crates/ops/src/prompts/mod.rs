@@ -21,7 +21,7 @@ pub fn writes(prompt: &str) -> bool {
     AUTHOR.lines().next().is_some_and(|first| prompt.starts_with(first))
 }
 
-/// Fills in the blanks of a prompt. Inserted values are not scanned for further blanks.
+/// Fills in the blanks in a prompt. Inserted values are not scanned for further blanks.
 pub fn fill(text: &str, filling: impl Fn(&str) -> String) -> String {
     let mut filled = String::new();
     let mut rest = text;

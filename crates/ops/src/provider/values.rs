@@ -179,7 +179,7 @@ pub(crate) struct FetchedItems {
     pub(crate) more: bool,
 }
 
-/// Fetches the items of a list, one page at a time.
+/// Fetches a list's items, one page at a time.
 pub(crate) async fn fetch(
     calling: &CommandCall<'_>,
     args: Map<String, Value>,

@@ -26,7 +26,7 @@ pub struct Request {
 }
 
 operation! {
-    /// Answers an open question of a run with an approval.
+    /// Answers a run's open question with an approval.
     ApproveStep: "workflow.approve", "Approve",
         "A person approves what a run asks for. What was shown is what will be done: if it \
          changes, the run asks again.";
@@ -36,7 +36,7 @@ operation! {
 }
 
 operation! {
-    /// Answers an open question of a run with a rejection.
+    /// Answers a run's open question with a rejection.
     RejectStep: "workflow.reject", "Reject",
         "A person rejects what a run asks for; the run goes back to an earlier step or fails, \
          depending on the workflow.";
@@ -62,7 +62,7 @@ async fn decide(
     super::person::by_a_person(call)?;
     if call.is_elicited() && request.digest.is_none() {
         let message = "a decision made in a client must include the digest of what was shown";
-        return Err(Problem::new(Code::ParamsInvalid, message, "give the digest of the question"));
+        return Err(Problem::new(Code::ParamsInvalid, message, "give the question's digest"));
     }
     let runs = writer.runs()?;
     let run = super::find(runs, &request.run_id).await?;

@@ -1,4 +1,4 @@
-//! `run.events`: the journal of a run, without its secrets.
+//! `run.events`: a run's journal, without its secrets.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct Request {
     /// Seconds to wait for the first event; at most 25.
     #[serde(default)]
     pub wait_s: u64,
-    /// Also stop waiting once the run only waits for child runs that are waiting for someone.
+    /// Also stop waiting once the run is waiting only for child runs that need someone.
     #[serde(default)]
     pub until_rest: bool,
     /// Milliseconds to wait for more events after the first, while this process drives the run; at
@@ -62,7 +62,7 @@ pub struct EventView {
     pub hint: Worded,
 }
 
-/// The failure of an event: its own, or that of a child run.
+/// An event's failure: its own, or a child run's.
 fn failure_in(event: &mut Value) -> Option<&mut Value> {
     let places = ["/failure", "/outcome/failure"];
     let place = places.into_iter().find(|place| event.pointer(place).is_some())?;
@@ -111,8 +111,8 @@ impl Serialize for EventView {
 }
 
 operation! {
-    /// Reads the journal of a run.
-    ReadEvents: "run.events", "Read the journal of a run",
+    /// Reads a run's journal.
+    ReadEvents: "run.events", "Read a run's journal",
         "Read what happened in a run, event by event, in order. \
          With `wait_s` the call returns as soon as there is an event after `after_seq`.";
     doors: [Door::Command("logs")];

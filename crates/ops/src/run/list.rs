@@ -20,7 +20,7 @@ pub struct Request {
     /// Only runs that have not ended.
     #[serde(default)]
     pub open: bool,
-    /// Runs of all workspaces, not just this one.
+    /// Runs in all workspaces, not just this one.
     #[serde(default)]
     pub all_workspaces: bool,
     /// Page size.
@@ -103,8 +103,8 @@ fn of_index(status: RunStatus) -> Status {
     }
 }
 
-/// Summarizes rows of the index, adding what is only in the journal: whether a run is waiting for
-/// someone or is orphaned.
+/// Summarizes index rows, adding what is only in the journal: whether a run is waiting for someone
+/// or is orphaned.
 pub(crate) async fn listed(runs: &dyn RunReader, records: &[RunRecord]) -> Result<Vec<ListedRun>> {
     let mut all = Vec::with_capacity(records.len());
     for record in records {
@@ -143,8 +143,8 @@ async fn waits_below(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<Str
     Ok(orphaned.then(|| WaitingKind::Adrift.name().to_owned()))
 }
 
-/// What a run is waiting for, marked as expired if the time to answer a question or the deadline of
-/// the run has passed. The index does not record this while no process is driving the run.
+/// What a run is waiting for, marked as expired if the time to answer a question or the run's
+/// deadline has passed. The index does not record this while no process is driving the run.
 async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>> {
     let is_due = row.standing.wake_ms.is_some_and(|at| at <= now_ms());
     let waiting = row.standing.waiting.as_deref().filter(|_| is_due && !row.quarantined);
@@ -166,7 +166,7 @@ async fn lapsed(runs: &dyn RunReader, row: &RunRecord) -> Result<Option<String>>
 
 operation! {
     ListRuns: "runs.list", "List runs",
-        "List runs, newest first: those of this workspace unless \
+        "List runs, newest first: those in this workspace unless \
          `all_workspaces` is given, filtered by status or workflow.";
     doors: [Door::Command("runs")];
     run: list_runs(Reader, Request) -> Response;
@@ -178,7 +178,7 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
     let workflow = request.workflow_id.as_deref().map(id_of).transpose()?;
     let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
     let before = before.map_err(|_| {
-        let hint = "pass the `next_cursor` of the last page unchanged";
+        let hint = "pass the `next_cursor` of the previous page unchanged";
         Problem::new(Code::ParamsInvalid, "the cursor is not valid", hint)
     })?;
     // A run that is active according to the index may turn out to be waiting, so open runs are

@@ -80,7 +80,7 @@ fn not_taken_in(run: &RunId) -> Problem {
     let message = format!("run `{run}` has not handled the message yet");
     let look = Invocation::of("workflow.status").with("run_id", run.as_str());
     let hint =
-        Hint::text("it will when the process that drives it has time; check with ").call(look);
+        Hint::text("wait until the process that drives the run has time; check with ").call(look);
     Problem::new(Code::RunConflict, message, hint).context("run_id", run.as_str())
 }
 

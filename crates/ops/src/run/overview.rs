@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// An overview of the open runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunOverview {
-    /// The open runs of all workspaces, newest first.
+    /// The open runs in all workspaces, newest first.
     pub open: Vec<ListedRun>,
     /// Whether more open runs exist.
     pub more: bool,

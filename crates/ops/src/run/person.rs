@@ -85,7 +85,7 @@ pub(crate) fn present(
         return if head.person.is_none() { Ok(()) } else { Err(with_pin()) };
     }
     let word = if decided.approve { "approve" } else { "reject" };
-    let deed = format!("{word} `{}` of run `{}`", decided.key, head.run);
+    let deed = format!("{word} `{}` in run `{}`", decided.key, head.run);
     let proof = proof(writer, call, head, &deed, &decided.signed_text(&head.run))?;
     (decided.presence, decided.signature) = (proof.presence, proof.signature);
     Ok(())

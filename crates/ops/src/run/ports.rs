@@ -19,7 +19,7 @@ pub(crate) struct RunPorts {
 }
 
 impl RunPorts {
-    /// The runs of a data directory.
+    /// The runs in a data directory.
     pub(crate) fn at(data: &Path) -> RunPorts {
         let journal = Arc::new(SqliteJournal::at(data.to_owned(), options()));
         RunPorts {

@@ -91,9 +91,9 @@ struct WantedRun {
     mock: bool,
     /// Whether the run need not survive a power loss.
     relaxed: bool,
-    /// The step that it runs for, and the context of the parent run.
+    /// The step that it runs for, and the parent run's context.
     above: Option<(Parent, RunContext)>,
-    /// The remaining budget of the parent run.
+    /// The parent run's remaining budget.
     rest: BTreeMap<BudgetKind, u64>,
 }
 
@@ -208,8 +208,8 @@ fn remembered(workflow: &Workflow, values: &Map<String, Value>) -> Vec<(InputNam
     kept.collect()
 }
 
-/// The budget of a run: the author's limits, or else the configured ones, and never more than the
-/// parent run has left.
+/// A run's budget: the author's limits, or else the configured ones, and never more than the parent
+/// run has left.
 fn budget(
     workflow: &Workflow,
     usual: &Budgets,
@@ -309,7 +309,7 @@ fn handed(
         }
         if !workflow.inputs.get(&name).is_some_and(Input::is_secret) {
             let message = format!("a secret was passed to `{name}`, which is not a secret input");
-            let hint = format!("declare `{name}` of `{}` with `secret: true`", workflow.id.value);
+            let hint = format!("declare `{name}` in `{}` with `secret: true`", workflow.id.value);
             return Err(Problem::new(Code::InputInvalid, message, hint));
         }
         let known =

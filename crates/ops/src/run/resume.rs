@@ -322,7 +322,7 @@ async fn uncounted(writer: &Writer, state: &State) -> Option<RunId> {
     (!waits && !snapshot.state.head.budget.is_empty()).then_some(above)
 }
 
-/// The sender for the current world of a run.
+/// The sender for a run's current world.
 async fn world(writer: &Writer, snapshot: &Snapshot) -> Result<Arc<CatalogSender>> {
     let opened = writer.sender()?.world_of(&snapshot.state.head).await;
     opened.map(|(sender, _)| sender).map_err(|missing| world_missing(&snapshot.run, &missing))

@@ -47,7 +47,7 @@ async fn backup(writer: &Writer, _: &dyn Caller, request: BackupRequest) -> Resu
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreRequest {
-    /// The folder of a backup.
+    /// The backup's folder.
     pub from: String,
 }
 
@@ -64,7 +64,7 @@ pub struct RestoreResponse {
 operation! {
     /// Restores all runs from a backup.
     RestoreRuns: "runs.restore", "Restore all runs from a backup",
-        "Restore the runs of a backup, if there are none yet, after verifying every row and \
+        "Restore the runs in a backup, if there are none yet, after verifying every row and \
          file. Runs that were active at the time continue.";
     doors: [Door::Command("restore")];
     run: restore(Writer, RestoreRequest) -> RestoreResponse;
@@ -85,7 +85,7 @@ async fn restore(
     let restored = writer.reader.ports.history.restore(Path::new(&request.from)).await;
     let report = restored.map_err(|error| match error {
         JournalError::Exists { path } => {
-            let message = "there are already runs, which a backup must not replace";
+            let message = "runs already exist, and a backup must not replace them";
             let path = path.display();
             let hint = format!("move `{path}` and the `chain.key` next to it out of the way");
             Problem::new(Code::FileRefused, message, hint)
@@ -107,7 +107,7 @@ pub struct PurgeRequest {
     pub older_than_s: Option<u64>,
     /// Only runs of this workflow.
     pub workflow_id: Option<String>,
-    /// Runs of all workspaces, not just this one.
+    /// Runs in all workspaces, not just this one.
     #[serde(default)]
     pub all_workspaces: bool,
     /// Shows what would be removed, without removing it.
@@ -134,7 +134,7 @@ pub struct PurgeResponse {
 operation! {
     /// Removes runs that have ended.
     PurgeRuns: "runs.purge", "Remove old runs",
-        "Remove ended runs of this workspace, with their child runs, journals and anything \
+        "Remove ended runs in this workspace, with their child runs, journals and anything \
          only they used. A run that another run still needs is kept.";
     doors: [Door::Command("runs purge")];
     run: purge(Writer, PurgeRequest) -> PurgeResponse;
@@ -149,7 +149,7 @@ async fn purge_runs_loss(writer: &Writer, request: &PurgeRequest) -> Result<Opti
     let filter = filter(writer, request)?;
     let report = writer.reader.ports.history.purgeable(filter).await.or_problem()?;
     let (runs, folders) = (count(report.runs, "run"), count(report.projects, "folder"));
-    let lost = || format!("this removes {runs} in {folders}, including their journals");
+    let lost = || format!("this removes {runs} in {folders}, including all journals");
     Ok((report.runs > 0).then(lost))
 }
 
@@ -266,7 +266,7 @@ async fn forget_inputs_loss(writer: &Writer, request: &ForgetRequest) -> Result<
         [] => "inputs".to_owned(),
         some => format!("values of `{}`", some.join("`, `")),
     };
-    Ok(Some(format!("this forgets the remembered {which} of {whose}")))
+    Ok(Some(format!("this forgets the remembered {which} for {whose}")))
 }
 
 async fn forget_inputs(

@@ -1,4 +1,4 @@
-//! Finds the placeholders of secrets, and replaces them.
+//! Finds secret placeholders and replaces them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use milepost_model::secret::Secret;
 
 use crate::prelude::*;
 
-/// The nonce of a run, from which its placeholders are derived.
+/// A run's nonce, from which its placeholders are derived.
 #[derive(Debug, Clone)]
 pub(crate) struct SecretPlaceholders(pub(crate) String);
 

@@ -73,7 +73,7 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     };
     let by = prepare::actor(call);
     let head = &snapshot.state.head;
-    let deed = format!("record that `{key}` of run `{run}` {word}");
+    let deed = format!("record that `{key}` in run `{run}` {word}");
     let text = settled_text(&head.run, &key, asked, &decision);
     let proof = Some(person::proof(writer, call, head, &deed, &text)?);
     let signal = Signal::Settle { key, by, decision, asked, proof };

@@ -46,7 +46,7 @@ operation! {
 
 async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     if request.dry_run {
-        let hint = "preview the requests of the workflow instead";
+        let hint = "preview the workflow's requests instead";
         return Err(Problem::new(Code::ParamsInvalid, "`dry_run` cannot be used here", hint));
     }
     let runs = writer.runs()?;

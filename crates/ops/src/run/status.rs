@@ -1,4 +1,4 @@
-//! `workflow.status`: the state of a run; without an id, the open runs of this workspace.
+//! `workflow.status`: the state of a run; without an id, the open runs in this workspace.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub struct Request {
 pub enum Response {
     /// One run.
     Run(Box<RunView>),
-    /// The open runs of this workspace.
+    /// The open runs in this workspace.
     Open {
         /// Newest first.
         runs: Vec<ListedRun>,

@@ -208,7 +208,7 @@ pub struct DueView {
     pub attempt: u32,
     /// Remaining attempts, including this one.
     pub attempts_left: u32,
-    /// The faults of the last submission.
+    /// The faults in the last submission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<IssueView>,
     /// A person's comment when sending it back.
@@ -344,7 +344,7 @@ fn steps(flow: &Flow, state: &State) -> Vec<StepView> {
     for node in flow.nodes() {
         let own = state.step(&node.key);
         let inner = state.below(&node.key).filter(|(key, step)| {
-            // Checks of a submission are part of its step.
+            // Checks on a submission are part of its step.
             let own = !key.as_str().contains("::verify@");
             own && (step.began_ms.is_some() || step.phase.is_closed())
         });
@@ -408,9 +408,9 @@ impl WaitingView {
         WaitingView { message, ..self }.lapsed()
     }
 
-    /// The view after the deadline of the run, when no question can be answered anymore.
+    /// The view after the run's deadline, when no question can be answered anymore.
     fn after(self, deadline_ms: u64) -> WaitingView {
-        let message = format!("the deadline of this run has passed: {}", self.message);
+        let message = format!("this run's deadline has passed: {}", self.message);
         let (expires_ms, may_arrive_until_ms) = (Some(deadline_ms), None);
         WaitingView { message, expires_ms, may_arrive_until_ms, ..self }.lapsed()
     }
@@ -448,7 +448,7 @@ impl WaitingView {
             Waiting::Budget(budget) => {
                 let (name, spent) = (budget.name(), state.spent.of(*budget));
                 let limit = state.head.budget.get(budget).copied().unwrap_or(0);
-                let below = ", the rest by its child runs";
+                let below = ", the rest by child runs";
                 let rest = if spent < limit { below } else { "" };
                 let used = format!("{spent} of {limit} spent{rest}");
                 plain(None, format!("the budget `{name}` is used up: {used}"))
@@ -464,7 +464,7 @@ impl WaitingView {
     }
 }
 
-/// The request of a step whose outcome is unknown.
+/// The request that a step sent, if its outcome is unknown.
 fn in_doubt(state: &State, key: &StepKey) -> Option<Box<SentView>> {
     let step = state.step(key)?;
     let attempt = step.in_doubt.as_deref()?;

@@ -1,5 +1,5 @@
-//! The worlds of runs: the catalogs, workflow sources and configuration that a run uses, regardless
-//! of the folder that this process was started in.
+//! Run worlds: the catalogs, workflow sources and configuration that a run uses, regardless of the
+//! folder that this process was started in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -421,6 +421,6 @@ impl OpenedWorld {
 /// The problem for a catalog that was added after the run started.
 pub(crate) fn came_later(catalog: &str) -> Problem {
     let message = format!("catalog `{catalog}` was added after this run started");
-    let hint = Hint::text("continue it with ").call(Invocation::of("workflow.resume"));
+    let hint = Hint::text("continue the run with ").call(Invocation::of("workflow.resume"));
     Problem::new(Code::CatalogNotFound, message, hint)
 }

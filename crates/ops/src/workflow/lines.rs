@@ -16,7 +16,7 @@ pub(crate) struct Difference {
     pub(crate) removed: usize,
 }
 
-/// A line of the old file, of the new one, or of both if it is kept.
+/// A line in the old file, the new one, or both if it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Edit {
     old: Option<usize>,

@@ -64,7 +64,7 @@ pub fn fixable(document: &Document) -> usize {
     errors.filter(|one| one.fix.is_some()).count()
 }
 
-/// The errors of a document, each identified by its rule and message.
+/// The errors in a document, each identified by its rule and message.
 fn told(document: &Document) -> Vec<(&'static str, &str)> {
     let errors = document.violations.iter().filter(|one| one.severity == Severity::Error);
     errors.map(|one| (one.rule.name(), one.message.as_str())).collect()

@@ -57,7 +57,7 @@ async fn rename_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> R
     let saved = saved.map_err(|error| {
         let mut problem = problem::of_change(error, &writer.reader);
         if problem.code == Code::WorkflowExists {
-            problem.hint = "choose another id, or delete or rename the other one first".into();
+            problem.hint = "choose another id, or delete or rename the other workflow first".into();
         }
         problem
     })?;

@@ -1,4 +1,4 @@
-//! `workflow.validate`: reports every fault of a document at once. An invalid document yields a
+//! `workflow.validate`: reports every fault in a document at once. An invalid document yields a
 //! regular response, not an error.
 
 use milepost_model::document::Document;

@@ -33,7 +33,7 @@ impl DerivedKey {
     }
 }
 
-/// The derived data of all catalogs.
+/// The derived data for all catalogs.
 #[derive(Debug)]
 pub struct DerivedCache {
     path: PathBuf,

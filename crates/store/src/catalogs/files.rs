@@ -1,5 +1,5 @@
-//! The file names of a catalog. They are built only from parsed ids, so they cannot point outside
-//! the directory.
+//! A catalog's file names. They are built only from parsed ids, so they cannot point outside the
+//! directory.
 
 use milepost_model::id::CatalogId;
 use milepost_syntax::source::Format;
@@ -29,7 +29,7 @@ pub(super) fn is_record(name: &str) -> bool {
     name.strip_suffix(".toml").is_some()
 }
 
-/// The id in the file name of a record.
+/// The id in a record's file name.
 pub(super) fn record_id(name: &str) -> Option<CatalogId> {
     CatalogId::parse(name.strip_suffix(".toml")?).ok()
 }

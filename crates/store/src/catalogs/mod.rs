@@ -151,7 +151,7 @@ impl Catalogs {
         Ok(self.list()?.records.into_iter().find(|record| record.is_titled(text)))
     }
 
-    /// The document of a catalog, including whether it was edited.
+    /// A catalog's document, including whether it was edited.
     pub fn document(&self, id: &CatalogId) -> Result<StoredDocument, CatalogError> {
         let record = self.need(id)?;
         match self.read_document(id, record.format) {
@@ -189,7 +189,7 @@ impl Catalogs {
         }
     }
 
-    /// Opens the document of a catalog to read parts of it; `None` unless it has remained untouched
+    /// Opens a catalog's document to read parts of it; `None` unless it has remained untouched
     /// since it was read in full and marked.
     pub fn parts(&self, record: &CatalogRecord, mark: DocumentMark) -> Option<DocumentReader> {
         let directory = Directory::open(&self.path).ok()??;
@@ -198,19 +198,19 @@ impl Catalogs {
         (stamp == mark.0).then_some(DocumentReader { file, length: stamp.length })
     }
 
-    /// The document of a catalog, if it currently has this hash. Takes no lock.
+    /// A catalog's document, if it currently has this hash. Takes no lock.
     pub fn document_with(&self, record: &CatalogRecord, hash: Digest) -> Option<StoredDocument> {
         let found = self.read_document(&record.id, record.format).ok()?;
         (found.sha256 == hash).then_some(found)
     }
 
-    /// Whether the document of a catalog has remained untouched since it was marked.
+    /// Whether a catalog's document has remained untouched since it was marked.
     pub fn is_untouched(&self, record: &CatalogRecord, mark: DocumentMark) -> bool {
         let path = self.document_path(&record.id, record.format);
         std::fs::symlink_metadata(&path).is_ok_and(|file| FileStamp::of_file(file) == mark.0)
     }
 
-    /// The document of a catalog as it is now, even if its record does not match. Takes no lock.
+    /// A catalog's document as it is now, even if its record does not match. Takes no lock.
     pub fn document_now(&self, record: &CatalogRecord) -> Result<StoredDocument, FileError> {
         self.read_document(&record.id, record.format)
     }

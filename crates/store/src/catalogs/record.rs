@@ -1,5 +1,5 @@
-//! The record of a catalog: everything known about it besides its document. A record contains the
-//! names of secrets, never their values.
+//! A catalog's record: everything known about it besides its document. A record contains the names
+//! of secrets, never their values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -180,7 +180,7 @@ pub(crate) fn is_web_url(text: &str) -> bool {
     })
 }
 
-/// Optional settings of a catalog.
+/// Optional catalog settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CatalogOptions {
     /// How repeated requests are kept from taking effect twice.
@@ -215,7 +215,7 @@ impl Serialize for Idempotency {
     }
 }
 
-/// Credentials by profile, then by security scheme of the document.
+/// Credentials by profile, then by security scheme in the document.
 pub type AuthProfiles = BTreeMap<ProfileName, BTreeMap<String, CatalogCredential>>;
 
 /// The name of an authentication profile, such as `default` or `staging`.
@@ -284,7 +284,7 @@ serialized_enum! {
     }
 }
 
-/// The key of an operation in the map of names.
+/// An operation's key in the map of names.
 pub fn operation_key(method: Method, path: &str) -> String {
     format!("{} {path}", method.name())
 }

@@ -175,7 +175,7 @@ pub(crate) fn canonical(record: &CatalogRecord) -> String {
 }
 
 /// The file content for a record that replaces an older one, keeping the comments and unknown
-/// top-level keys of the old file.
+/// top-level keys from the old file.
 pub(crate) fn render_over(record: &CatalogRecord, old: &[u8]) -> String {
     let fresh = render(record);
     let merged = settings::decoded(old).ok().and_then(|old| {

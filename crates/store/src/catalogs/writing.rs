@@ -58,12 +58,12 @@ impl Catalogs {
         Ok(SavedCatalog { record: self.record_path(&id), document: document_path, replaced })
     }
 
-    /// Enables or disables the commands of a catalog.
+    /// Enables or disables a catalog's commands.
     pub fn set_enabled(&self, id: &CatalogId, enabled: bool) -> Result<CatalogRecord, SaveError> {
         self.update(id, |record| record.enabled = enabled)
     }
 
-    /// Changes the credentials of a catalog, starting from those on disk, while holding the lock.
+    /// Changes a catalog's credentials, starting from those on disk, while holding the lock.
     pub fn change_auth(
         &self,
         id: &CatalogId,
@@ -134,7 +134,7 @@ impl Catalogs {
         }
     }
 
-    /// The file content for a record, including the comments of the file it replaces.
+    /// The file content for a record, including the comments from the file it replaces.
     fn text(&self, record: &CatalogRecord) -> Result<String, SaveError> {
         let old = self.held(&files::record(&record.id), limits::RECORD_BYTES)?;
         let text = match old {
@@ -172,7 +172,7 @@ impl Catalogs {
         file::write_atomic(&self.path.join(name), bytes, true)
     }
 
-    /// Completes the write of this process or of one that died: a document that is waiting for its
+    /// Completes a write by this process or by one that died: a document that is waiting for its
     /// record is moved into place if the record was written, and removed if it was not. The caller
     /// holds the lock.
     pub(super) fn settle(&self, id: &CatalogId) -> Result<(), FileError> {

@@ -69,7 +69,7 @@ mod set {
         static SET: RefCell<Option<FileFaults>> = const { RefCell::new(None) };
     }
 
-    /// Sets or clears the faults of this thread.
+    /// Sets or clears this thread's faults.
     #[doc(hidden)]
     pub fn file_faults(faults: Option<FileFaults>) {
         SET.with(|set| *set.borrow_mut() = faults);

@@ -38,7 +38,7 @@ impl ChainKey {
     /// The name of the key file.
     pub(super) const NAME: &'static str = FILE;
 
-    /// Reads the key of a directory; `None` if there is none.
+    /// Reads a directory's key; `None` if there is none.
     pub(super) fn read(directory: &Path) -> Result<Option<ChainKey>, RunsError> {
         let path = directory.join(FILE);
         let bytes = file::if_present(file::read_document(&path, limits::KEY_FILE_BYTES))?;
@@ -50,19 +50,19 @@ impl ChainKey {
         Ok(Some(ChainKey::of(bytes)))
     }
 
-    /// Reads the key of a directory, which must have one.
+    /// Reads the key in a directory that must have one.
     pub(super) fn need(directory: &Path) -> Result<ChainKey, RunsError> {
         let missing = || RunsError::KeyMissing { path: ChainKey::path(directory) };
         ChainKey::read(directory)?.ok_or_else(missing)
     }
 
-    /// Reads the key of a directory, or creates it if there is none. The caller holds the
-    /// directory's lock.
+    /// Reads a directory's key, or creates it if there is none. The caller holds the directory's
+    /// lock.
     pub(super) fn read_or_make(directory: &Path) -> Result<ChainKey, RunsError> {
         ChainKey::read(directory)?.map_or_else(|| ChainKey::make(directory), Ok)
     }
 
-    /// Creates the key of a directory that has none. It is on disk before it is used.
+    /// Creates the key for a directory that has none. It is on disk before it is used.
     fn make(directory: &Path) -> Result<ChainKey, RunsError> {
         let mut bytes = [0; KEY_BYTES];
         getrandom::fill(&mut bytes).map_err(|_| RunsError::NoRandomness)?;
@@ -96,14 +96,13 @@ impl ChainKey {
     }
 }
 
-/// The MAC of a string in hexadecimal, computed with the key of a directory. The caller holds the
+/// The MAC of a string in hexadecimal, computed with a directory's key. The caller holds the
 /// directory's lock.
 pub(crate) fn coded(directory: &Path, purpose: &str, text: &str) -> Result<String, RunsError> {
     Ok(hex(&ChainKey::read_or_make(directory)?.over(purpose).text(text).mac()))
 }
 
-/// A key for another purpose, derived from the key of a directory; `None` if the directory has no
-/// key.
+/// A key for another purpose, derived from a directory's key; `None` if the directory has no key.
 pub(crate) fn derived(directory: &Path, purpose: &str) -> Result<Option<DerivedBytes>, RunsError> {
     Ok(ChainKey::read(directory)?.map(|key| key.derived(purpose)))
 }

@@ -18,8 +18,8 @@ pub enum RunsError {
     OldSqlite { found: &'static str, wanted: &'static str },
     #[error("the key `{}` is missing: restore it, or remove the runs next to it", path.display())]
     KeyMissing { path: PathBuf },
-    /// The file is not a key, or not the key of these runs.
-    #[error("`{}` is not the key of the runs next to it: restore the right key", path.display())]
+    /// The file is not a key, or not the key for these runs.
+    #[error("`{}` is not the key for the runs next to it: restore the right key", path.display())]
     WrongKey { path: PathBuf },
     #[error(
         "`{}` is accessible to other users (mode {mode:03o}): run `chmod 600` on it",

@@ -1,4 +1,4 @@
-//! The journal of a run: events in order, each bound to the previous one.
+//! A run's journal: events in order, each bound to the previous one.
 //!
 //! This module does not interpret events: it returns the bytes that were written, or an error.
 
@@ -38,7 +38,7 @@ pub struct EventRows {
     pub more: bool,
 }
 
-/// The events of a run and related changes, written atomically.
+/// A run's events and related changes, written atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppendRows {
     /// The lease held by the writer, which another holder may have taken over in the meantime.
@@ -142,7 +142,7 @@ pub(super) fn check_size(events: &[NewEvent]) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// Where the data of an event is stored.
+/// Where an event's data is stored.
 enum Body<'d> {
     Inline(&'d [u8]),
     /// Separately, under its hash.
@@ -166,7 +166,7 @@ impl<'d> Body<'d> {
     }
 }
 
-/// The metadata of an event.
+/// An event's metadata.
 #[derive(Clone, Copy)]
 struct Head<'e> {
     run: &'e RunId,

@@ -19,7 +19,7 @@ pub struct InboxRow {
     pub data: Vec<u8>,
 }
 
-/// The unanswered messages of a run.
+/// The unanswered messages to a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PendingMessages {
     /// The messages in order of arrival.
@@ -28,7 +28,7 @@ pub struct PendingMessages {
     pub forged: usize,
 }
 
-/// Adds a message to the inbox of a run.
+/// Adds a message to a run's inbox.
 pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sent, RunsError> {
     let run = run::number(db, &message.run)?;
     let there = "SELECT run, data FROM inbox WHERE id = ?1";
@@ -85,7 +85,7 @@ pub(super) fn answer(
     db.execute(sql, params![id.as_str(), run, answer, mac, at_ms]).map(drop)
 }
 
-/// The unanswered messages of a run, and the keys of the forged ones.
+/// The unanswered messages to a run, and the keys of the forged ones.
 pub(super) fn pending(
     db: Db<'_>,
     key: &ChainKey,

@@ -1,4 +1,4 @@
-//! The values last used for the inputs of a workflow, per folder.
+//! The values last used for a workflow's inputs, per folder.
 
 use std::collections::BTreeMap;
 

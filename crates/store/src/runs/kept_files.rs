@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::documents::{BLOBS, DOCUMENTS};
 use crate::limits;
 
-/// The folders of these files, all of which are part of a backup.
+/// The folders that contain these files, all of which are part of a backup.
 pub(super) const FOLDERS: &[&str] = &[BLOBS, DOCUMENTS];
 
 /// Other files in a backup: the data for signing decisions.

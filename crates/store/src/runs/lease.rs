@@ -1,8 +1,8 @@
 //! Leases: only one process at a time drives a run, and another one may take over once it is gone.
 //!
 //! Whether a holder is alive depends on its lock and its heartbeat; see `observer`. The epoch of a
-//! lease increases whenever the lease changes hands, and every write names its epoch, so that the
-//! writes of a holder that comes back too late are rejected.
+//! lease increases whenever the lease changes hands, and every write names its epoch, so that
+//! writes by a holder that comes back too late are rejected.
 
 use milepost_engine::ports::{HolderId, JournalError, Lease};
 use milepost_model::id::RunId;
@@ -33,15 +33,15 @@ pub(super) fn beat(db: Db<'_>, beat: &HeartbeatRow) -> Result<(), RunsError> {
     db.execute(sql, params![beat.holder.as_str(), beat.pid, expires]).map(drop)
 }
 
-/// Grants the first lease of a newly created run.
+/// Grants the first lease on a newly created run.
 pub(super) fn first(db: Db<'_>, row: &RunRow, holder: HolderId) -> Result<Lease, RunsError> {
     let sql = "INSERT INTO leases(run, holder, epoch) VALUES (?1, ?2, 1)";
     db.execute(sql, params![row.key, holder.as_str()])?;
     Ok(Lease { run: row.record.id.clone(), holder, epoch: 1 })
 }
 
-/// Takes the lease of a run, unless another live holder has it. `is_alive` is called with a holder
-/// and its heartbeat.
+/// Takes a run's lease, unless another live holder has it. `is_alive` is called with a holder and
+/// its heartbeat.
 pub(super) fn take(
     db: Db<'_>,
     run: &RunId,
@@ -80,7 +80,7 @@ pub(super) fn release(db: Db<'_>, lease: &Lease) -> Result<(), RunsError> {
     db.execute(sql, values).map(drop)
 }
 
-/// Releases all leases of a holder and removes it from the list of holders.
+/// Releases all of a holder's leases and removes it from the list of holders.
 pub(super) fn leave(db: Db<'_>, holder: &HolderId) -> Result<(), RunsError> {
     db.execute("UPDATE leases SET holder = NULL WHERE holder = ?1", [holder.as_str()])?;
     db.execute("DELETE FROM holders WHERE id = ?1", [holder.as_str()]).map(drop)
@@ -101,7 +101,7 @@ pub(super) fn forget_holders(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Releases all leases of a holder except those of the given runs.
+/// Releases all of a holder's leases except those for the given runs.
 pub(super) fn disown(db: Db<'_>, holder: &HolderId, driven: &[RunId]) -> Result<(), RunsError> {
     let sql = "UPDATE leases SET holder = NULL WHERE holder = ?1 AND run NOT IN \
                (SELECT key FROM runs WHERE id IN (SELECT value FROM json_each(?2)))";

@@ -116,8 +116,8 @@ pub(super) fn newest_succeeded(
     }
 }
 
-/// Counts of runs, for monitoring. Every number comes from an index: no row of the journal is read
-/// or verified.
+/// Counts of runs, for monitoring. Every number comes from an index: no journal row is read or
+/// verified.
 pub(super) fn tally(db: Db<'_>) -> Result<RunCounts, RunsError> {
     let pair = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     let runs = db.all("SELECT status, COUNT(*) FROM runs GROUP BY status", [], pair)?;

@@ -191,7 +191,7 @@ impl Runs {
         self.submit(mode, move |db, key| run::create(db, key, new, holder), done);
     }
 
-    /// Writes the events of a run, its summary and replies to messages, all in one transaction.
+    /// Writes a run's events, its summary and replies to messages, all in one transaction.
     pub fn append(&self, what: AppendRows, done: impl WriteDone<Appended>) {
         let answers = what.answers.iter().try_for_each(|(_, answer)| inbox::check_size(answer));
         if let Err(error) = event::check_size(&what.events).and(answers) {
@@ -220,8 +220,7 @@ impl Runs {
         self.submit(CommitMode::Durable, write, done);
     }
 
-    /// Adds a message to the inbox of a run. The caller has to wake the process that is driving the
-    /// run.
+    /// Adds a message to a run's inbox. The caller has to wake the process that is driving the run.
     pub fn send(&self, message: InboxRow, done: impl WriteDone<Sent>) {
         if let Err(error) = inbox::check_size(&message.data) {
             return done(Err(error));
@@ -235,7 +234,7 @@ impl Runs {
         self.submit(CommitMode::Relaxed, move |db, _| lease::beat(db, &beat), done);
     }
 
-    /// Takes the lease of a run; `None` if another live holder has it. An earlier lease of the same
+    /// Takes a run's lease; `None` if another live holder has it. An earlier lease held by the same
     /// holder becomes invalid.
     pub fn take(
         &self,
@@ -254,7 +253,7 @@ impl Runs {
         self.submit(CommitMode::Relaxed, take, done);
     }
 
-    /// Releases all leases of a holder except those of the given runs.
+    /// Releases all of a holder's leases except those for the given runs.
     pub fn disown(&self, holder: HolderId, driven: Vec<RunId>, done: impl WriteDone<()>) {
         let disown = move |db: Db<'_>, _: &ChainKey| lease::disown(db, &holder, &driven);
         self.submit(CommitMode::Relaxed, disown, done);
@@ -266,12 +265,12 @@ impl Runs {
         self.submit(CommitMode::Relaxed, move |db, _| lease::release(db, &lease), done);
     }
 
-    /// Releases all leases of a holder before its process ends. Blocks until it is done.
+    /// Releases all of a holder's leases before its process ends. Blocks until it is done.
     pub fn leave_now(&self, holder: HolderId) -> Result<(), RunsError> {
         self.now(CommitMode::Durable, move |db, _| lease::leave(db, &holder))
     }
 
-    /// Releases all leases of a holder whose process is ending or has ended, and removes its files.
+    /// Releases all leases held by a process that is ending or has ended, and removes its files.
     /// Does not block; the next process completes what is left undone.
     pub fn withdraw(&self, holder: HolderId) {
         let (directory, gone) = (self.directory().to_owned(), holder.clone());

@@ -14,7 +14,7 @@ use milepost_engine::ports::{HolderId, Takeover};
 use super::alive::{self, LockState};
 use crate::limits;
 
-/// What this process has observed of other holders.
+/// What this process has observed about other holders.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     seen: Mutex<HashMap<HolderId, Seen>>,

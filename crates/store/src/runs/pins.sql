@@ -1,5 +1,5 @@
--- What a run refers to besides its own text, by SHA-256: texts of other workflows, and records and
--- documents of catalogs. These tables are purely additive: earlier versions still work.
+-- What a run refers to besides its own text, by SHA-256: the texts of other workflows, and catalog
+-- records and documents. These tables are purely additive: earlier versions still work.
 CREATE TABLE IF NOT EXISTS run_refs(
   run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
   hash BLOB NOT NULL,

@@ -1,6 +1,6 @@
 //! Records the progress of each run next to the database, to detect a log that lost its end.
 //!
-//! `SQLite` stops its recovery at the first invalid frame of the log, and a log that was truncated
+//! `SQLite` stops its recovery at the first invalid frame in the log, and a log that was truncated
 //! or removed looks as if it had never been longer. Therefore each process keeps a file in which it
 //! notes the last event and the last message of every run it wrote to, after each commit and before
 //! the commit is acknowledged. The file is not synced: after a power failure it may be outdated or
@@ -51,7 +51,7 @@ fn message_code(id: &str) -> String {
     hex(&Digest::of(id.as_bytes()).bytes()[..16])
 }
 
-/// The updates of the current transaction.
+/// The updates in the current transaction.
 pub(super) type PendingUpdates = RefCell<Vec<ProgressUpdate>>;
 
 /// A note about a run.
@@ -103,7 +103,7 @@ impl ProgressNote {
     }
 }
 
-/// The progress file of this process, created with the first note.
+/// This process's progress file, created with the first note.
 pub(super) struct ProgressFile {
     directory: PathBuf,
     key: ChainKey,
@@ -151,8 +151,8 @@ impl ProgressFile {
         Ok(())
     }
 
-    /// The files of dead processes. They may be removed once everything committed so far is in the
-    /// database file itself.
+    /// The files left by dead processes. They may be removed once everything committed so far is in
+    /// the database file itself.
     pub(super) fn ended(&self) -> Vec<PathBuf> {
         let own = self.open.as_ref().map(|open| open.path.as_path());
         let others = files(&self.directory).into_iter().filter(|path| Some(path.as_path()) != own);
@@ -177,7 +177,7 @@ impl Open {
             options.open(&path)
         });
         let file = file.map_err(fail)?;
-        // Without the lock, others treat this file as that of a dead process and may remove it;
+        // Without the lock, others treat this file as one left by a dead process and may remove it;
         // until then its notes are valid.
         drop(file.try_lock());
         Ok(Open { file, path, notes: HashMap::new(), places: Vec::new(), next: 0 })
@@ -224,7 +224,7 @@ fn is_ended(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| file.try_lock_shared().is_ok())
 }
 
-/// Removes the files of dead processes.
+/// Removes the files left by dead processes.
 pub(super) fn remove(files: &[PathBuf]) {
     for path in files {
         // A file that remains is read again, which is harmless.
@@ -232,7 +232,7 @@ pub(super) fn remove(files: &[PathBuf]) {
     }
 }
 
-/// Removes the progress files of all dead processes.
+/// Removes the progress files left by dead processes.
 pub(super) fn remove_ended(directory: &Path) {
     let ended: Vec<PathBuf> = files(directory).into_iter().filter(|path| is_ended(path)).collect();
     remove(&ended);
@@ -240,7 +240,7 @@ pub(super) fn remove_ended(directory: &Path) {
     drop(fs::remove_dir(directory.join(FOLDER)));
 }
 
-/// The valid notes of all processes. They must be read before the database, because a run that
+/// The valid notes from all processes. They must be read before the database, because a run that
 /// continues in the meantime is ahead of its note.
 pub(super) fn read(directory: &Path, key: &ChainKey) -> Vec<ProgressNote> {
     let now = boot();

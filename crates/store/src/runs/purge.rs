@@ -124,7 +124,7 @@ fn one(db: Db<'_>, key: u64, named: &mut MentionedHashes) -> Result<PurgeReport,
     let noted = "INSERT INTO purged_runs(run) SELECT id FROM runs WHERE key = ?1 \
                  ON CONFLICT DO NOTHING";
     db.execute(noted, [key])?;
-    // The other rows of the run are deleted by cascade.
+    // The run's other rows are deleted by cascade.
     let runs = db.execute("DELETE FROM runs WHERE key = ?1", [key])? as u64;
     let mut report = PurgeReport { runs, events, ..PurgeReport::default() };
     let unused = "DELETE FROM blobs WHERE hash = ?1 \

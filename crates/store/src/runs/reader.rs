@@ -76,7 +76,7 @@ impl RunsReader {
         Ok(self.reading(|db, key| run::find(db, key, run))?.record)
     }
 
-    /// The events of a run after a sequence number, up to a limit. Each event is verified.
+    /// A run's events after a sequence number, up to a limit. Each event is verified.
     pub fn events(
         &self,
         run: &RunId,

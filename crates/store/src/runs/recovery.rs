@@ -1,10 +1,11 @@
 //! Determines how the last use of the runs ended, before they are used again.
 //!
-//! The first process to open the runs reads the notes of dead processes before `SQLite` recovers
-//! the log, and compares them with the database afterwards. The log itself is not used as evidence:
-//! valid frames after an invalid one may belong to a commit that a killed process never finished
-//! and others overwrote. A run that had progressed further than the database shows is quarantined:
-//! what it received and did after that point is unknown, and repeating its requests could be wrong.
+//! The first process to open the runs reads the notes left by dead processes before `SQLite`
+//! recovers the log, and compares them with the database afterwards. The log itself is not used as
+//! evidence: valid frames after an invalid one may belong to a commit that a killed process never
+//! finished and others overwrote. A run that had progressed further than the database shows is
+//! quarantined: what it received and did after that point is unknown, and repeating its requests
+//! could be wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,8 +45,8 @@ impl Evidence {
     }
 }
 
-/// Quarantines runs that have lost progress, and clears the list of purged runs and the notes of
-/// dead processes. No other process may have the runs open.
+/// Quarantines runs that have lost progress, and clears the list of purged runs and the notes left
+/// by dead processes. No other process may have the runs open.
 pub(super) fn settle(
     connection: &Connection,
     directory: &Path,

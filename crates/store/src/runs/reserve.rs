@@ -12,7 +12,7 @@ const FILE: &str = "runs.reserve";
 /// One chunk of the reserve file, which consists of zeros.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
-/// The disk reserve of a directory.
+/// A directory's disk reserve.
 #[derive(Debug)]
 pub(super) struct DiskReserve {
     path: PathBuf,

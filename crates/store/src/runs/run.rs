@@ -230,7 +230,7 @@ fn insert(db: Db<'_>, run: &RunRecord) -> Result<u64, RunsError> {
     key.ok_or(JournalError::Failed.into())
 }
 
-/// Updates the status of a run and the end of its journal in the index.
+/// Updates a run's status and the end of its journal in the index.
 pub(super) fn stand(
     db: Db<'_>,
     key: &ChainKey,

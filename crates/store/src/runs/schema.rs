@@ -34,12 +34,12 @@ const ADDED: &str = "
 /// another process was writing to it.
 const SQLITE_LEAST: (i32, &str) = (3_051_003, "3.51.3");
 
-/// The path of the write-ahead log of a directory's database.
+/// The path of the write-ahead log for a directory's database.
 pub(super) fn log(directory: &Path) -> PathBuf {
     directory.join(format!("{FILE}-wal"))
 }
 
-/// Opens the database of a directory with its key, creating both if they do not exist.
+/// Opens a directory's database with its key, creating both if they do not exist.
 pub(super) fn open(directory: &Path) -> Result<(Connection, ChainKey), RunsError> {
     let (least, wanted) = SQLITE_LEAST;
     if rusqlite::version_number() < least {
@@ -79,7 +79,7 @@ pub(super) fn key(
     }
 }
 
-/// The key of a directory, after checking that the rows of the database were written with it.
+/// A directory's key, after checking that the rows in the database were written with it.
 fn proven(connection: &Connection, directory: &Path) -> Result<ChainKey, RunsError> {
     let key = ChainKey::need(directory)?;
     let sql = "SELECT mac FROM proof WHERE id = 1";

@@ -1,11 +1,11 @@
 -- Proves that the key next to this file is the one that its rows were written with.
 CREATE TABLE proof(id INTEGER PRIMARY KEY CHECK (id = 1), mac BLOB NOT NULL) STRICT;
 
--- Texts of workflows and large event data, each stored once under its SHA-256.
+-- Workflow texts and large event data, each stored once under its SHA-256.
 CREATE TABLE texts(hash BLOB NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE blobs(hash BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 
--- The index of runs. `last_seq` and `head` say how long the chain of events was when the row was
+-- The index of runs. `last_seq` and `head` record how long the event chain was when the row was
 -- last written, and `seal` is a MAC over the row. Keys are never reused.
 CREATE TABLE runs(
   key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -70,7 +70,7 @@ CREATE TABLE inbox(
 CREATE INDEX inbox_run ON inbox(run);
 CREATE INDEX inbox_pending ON inbox(run) WHERE answer IS NULL;
 
--- Which process drives which run. A row of `holders` is a heartbeat; epochs only increase.
+-- Which process drives which run. A row in `holders` is a heartbeat; epochs only increase.
 CREATE TABLE holders(
   id TEXT NOT NULL PRIMARY KEY,
   pid INTEGER NOT NULL,

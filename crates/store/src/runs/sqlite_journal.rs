@@ -28,7 +28,7 @@ use super::{
     OpenOptions, Pins, Runs, RunsError, RunsReader, WakeListener, WriteDone, lease, list, schema,
 };
 
-/// Options for opening the journal of a directory.
+/// Options for opening the journal in a directory.
 #[derive(Debug, Clone, Default)]
 pub struct JournalOptions {
     /// The clock that determines which runs are due, in milliseconds since 1970; the system clock
@@ -39,7 +39,7 @@ pub struct JournalOptions {
     pub open: OpenOptions,
 }
 
-/// The journal of a directory. Clones share the same state.
+/// The journal in a directory. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct SqliteJournal {
     inner: Arc<Inner>,
@@ -59,7 +59,7 @@ struct Inner {
 }
 
 impl SqliteJournal {
-    /// The journal of a directory. Opens nothing yet.
+    /// The journal in a directory. Opens nothing yet.
     pub fn at(directory: PathBuf, options: JournalOptions) -> SqliteJournal {
         let (reader, writer) = (OnceLock::new(), OnceLock::new());
         let (opening, alive) = (Mutex::default(), Mutex::default());

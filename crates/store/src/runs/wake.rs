@@ -84,8 +84,8 @@ mod sockets {
         }
     }
 
-    /// Wakes every process that is listening, and returns how many there are. Removes the sockets
-    /// of dead processes.
+    /// Wakes every process that is listening, and returns how many there are. Removes sockets left
+    /// by dead processes.
     pub(crate) fn wake_all(directory: &Path) -> Result<usize, FileError> {
         let folder = folder(directory);
         let fail = |error| FileError::of(&folder, error);
@@ -97,8 +97,8 @@ mod sockets {
         let mut woken = 0;
         for entry in entries.take(limits::LISTENERS) {
             let entry = entry.map_err(fail)?;
-            // Other files would refuse the connection like the socket of a dead process, but must
-            // not be removed.
+            // Other files would refuse the connection like a dead process's socket, but must not be
+            // removed.
             if !entry.file_type().is_ok_and(|kind| kind.is_socket()) {
                 continue;
             }

@@ -268,7 +268,7 @@ impl Drop for Panicking<'_> {
 }
 
 impl Shared {
-    /// The main loop of the thread.
+    /// The thread's main loop.
     fn work_off(&self, waiting: &Receiver<Box<dyn Job>>) {
         let mut kept = None;
         while let Some(first) = kept.take().or_else(|| waiting.recv().ok()) {
@@ -423,7 +423,7 @@ impl WriterConnection {
         }
     }
 
-    /// Runs the jobs of a transaction that has begun, and commits it.
+    /// Runs the jobs in a transaction that has begun, and commits it.
     fn end(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), JournalError> {
         // The usage mark must be on disk before the first synced commit.
         if self.synced

@@ -18,7 +18,7 @@ use crate::{Directory, limits};
 const FILE: &str = "secrets.age";
 const KEY: &str = "secrets.key";
 const KEY_HEAD: &str =
-    "# The key of the secrets file next to it. Anyone with both files can read the secrets.\n";
+    "# The key for the secrets file next to it. Anyone with both files can read the secrets.\n";
 
 #[derive(Debug)]
 pub(super) struct EncryptedFile {

@@ -81,13 +81,17 @@ pub enum SecretError {
     KeyExposed { path: PathBuf, mode: u32 },
     #[error("the key `{}` is missing", path.display())]
     KeyMissing { path: PathBuf },
-    /// The file is not a key, or not the key of these secrets.
-    #[error("`{}` is not the key of the secrets next to it", path.display())]
+    /// The file is not a key, or not the key for these secrets.
+    #[error("`{}` is not the key for the secrets next to it", path.display())]
     WrongKey { path: PathBuf },
     /// The secrets are encrypted with a passphrase, which is not set.
     #[error("`{}` needs its passphrase", path.display())]
     NeedsPassphrase { path: PathBuf },
-    #[error("the passphrase in `{}` does not decrypt `{}`", environment::PASSPHRASE, path.display())]
+    #[error(
+        "`{}` does not contain the passphrase for `{}`",
+        environment::PASSPHRASE,
+        path.display()
+    )]
     WrongPassphrase { path: PathBuf },
     /// The encrypted file is corrupted.
     #[error("`{}` is damaged", path.display())]

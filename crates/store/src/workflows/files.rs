@@ -1,4 +1,4 @@
-//! Finds the file of a workflow in the writable directory, and reads its current content.
+//! Finds a workflow's file in the writable directory, and reads its current content.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub(super) struct DirectoryFiles {
     index: WorkflowIndex,
 }
 
-/// The file of a workflow.
+/// A workflow's file.
 #[derive(Debug)]
 pub(super) struct HeldFile {
     pub(super) path: PathBuf,

@@ -34,7 +34,7 @@ pub struct StoredVersion {
     pub operation: ChangeKind,
     /// The time in milliseconds since 1970; `None` if the file was edited by other means.
     pub at_ms: Option<u64>,
-    /// The previous id of the workflow.
+    /// The workflow's previous id.
     pub renamed_from: Option<String>,
     /// Whether this is the current content of the file.
     pub current: bool,

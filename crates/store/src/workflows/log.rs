@@ -1,4 +1,4 @@
-//! The change log of a workflow: one line of JSON per change, newest last.
+//! A workflow's change log: one line of JSON per change, newest last.
 //!
 //! A crash may leave a partial line at the end. It is skipped, and the next entry starts on a new
 //! line.
@@ -76,14 +76,14 @@ impl LogEntry {
     }
 }
 
-/// The entries of a log, oldest first. Invalid lines are skipped: a partial line left by a crash
+/// The entries in a log, oldest first. Invalid lines are skipped: a partial line left by a crash
 /// must not hide the others.
 pub(super) fn entries(log: &[u8]) -> Vec<LogEntry> {
     let lines = log.split(|byte| *byte == b'\n');
     lines.filter_map(|line| LogEntry::of_line(std::str::from_utf8(line).ok()?)).collect()
 }
 
-/// Appends the entries of one log to another, leaving out those it already has.
+/// Appends one log's entries to another, leaving out those it already has.
 pub(super) fn joined(log: &[u8], more: &[u8]) -> Vec<u8> {
     let held: Vec<LogEntry> = entries(log);
     let mut joined: Vec<u8> = held.iter().flat_map(|entry| entry.line().into_bytes()).collect();

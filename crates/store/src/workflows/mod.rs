@@ -53,7 +53,7 @@ pub enum ExpectedVersion {
     Version(Digest),
 }
 
-/// Common parameters of every change.
+/// Parameters common to every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkflowChange {
     pub expected: ExpectedVersion,
@@ -280,7 +280,7 @@ impl WorkflowStore {
         }
     }
 
-    /// The file of a workflow, which must exist.
+    /// A workflow's file, which must exist.
     fn need(
         &self,
         files: &mut DirectoryFiles,
@@ -371,7 +371,7 @@ fn check_text(
     }
 }
 
-/// The source of a workflow, with its id replaced. A valid workflow must stay valid.
+/// A workflow's source, with its id replaced. A valid workflow must stay valid.
 fn renamed(held: &HeldFile, from: &WorkflowId, to: &WorkflowId) -> Result<Vec<u8>, WorkflowError> {
     let before = Document::read(&held.bytes, Some(held.text.format), WORLD);
     let bytes = before.with_id(to).ok_or_else(|| WorkflowError::NoHold { id: from.clone() })?;
@@ -391,8 +391,7 @@ fn move_file(from: PathBuf, to: PathBuf) -> PathBuf {
     if from == to || !free || rename().is_err() {
         return from;
     }
-    // If the machine stops before this is on disk, the file has its old name again, which is
-    // harmless.
+    // If the machine stops before this is on disk, the file keeps its old name, which is harmless.
     drop(file::sync_directory(to.parent().unwrap_or(Path::new("."))));
     to
 }

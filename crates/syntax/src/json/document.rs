@@ -34,8 +34,7 @@ impl JsonDocument {
         self.descend(pointer, Cow::Borrowed)
     }
 
-    /// The value that the fragment of a reference refers to: `#/paths/~1a`, with or without the
-    /// `#`.
+    /// The value that a reference's fragment refers to: `#/paths/~1a`, with or without the `#`.
     ///
     /// A fragment is percent-encoded as a whole, but some authors encode each part separately, and
     /// some encode nothing.
@@ -158,7 +157,7 @@ impl<'d> JsonNode<'d> {
         }
     }
 
-    /// The value of a key; if the key is repeated, the last one. `None` if this is not a map.
+    /// The value of a key, or its last value if the key is repeated. `None` if this is not a map.
     pub fn get(self, key: &str) -> Option<JsonNode<'d>> {
         let JsonDocument { text, tape } = self.document;
         if !self.is_map() {

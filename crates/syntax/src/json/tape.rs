@@ -188,7 +188,7 @@ impl ScanSink for TapeBuilder<'_> {
 
     fn check_number(&mut self, written: &str, start: usize) -> Result<(), ScanErrorKind> {
         let is_whole = || !written.contains(['.', 'e', 'E']);
-        // Integers up to this length always fit, and fractions this short are never out of range.
+        // Integers up to this length always fit, and floats this short are never out of range.
         if written.len() <= 4 || (written.len() <= 18 && is_whole()) {
             return Ok(());
         }

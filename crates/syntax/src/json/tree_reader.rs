@@ -68,7 +68,7 @@ impl Reader<'_, '_> {
             let Some(length) = comment(&self.text[self.pos..]) else { return };
             let at = Span::new(self.pos, self.pos + length);
             let fault = SyntaxFault::new(at, "comments are not allowed in JSON")
-                .suggest("remove it, or write the workflow as YAML");
+                .suggest("remove the comment, or write the workflow as YAML");
             self.slips.push(*fault.edit(at, ""));
             self.pos += length;
         }
@@ -363,7 +363,7 @@ impl Reader<'_, '_> {
         if closers.is_empty() || !after_value {
             return fault.suggest("check for missing closing braces, brackets, or quotes");
         }
-        fault.suggest(format!("close it with `{closers}`")).edit(at, closers)
+        fault.suggest(format!("add `{closers}` at the end")).edit(at, closers)
     }
 }
 
@@ -448,7 +448,7 @@ fn escapes(literal: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Reads a number that both readers accept: an integer that fits, or a finite fraction.
+/// Reads a number that both readers accept: an integer that fits, or a finite float.
 pub(crate) fn number(
     literal: &str,
     at: Span,
@@ -508,7 +508,7 @@ pub(crate) fn too_many(at: Span) -> Box<SyntaxFault> {
     let limit = limits::NODES;
     SyntaxFault::new(at, format!("more than {limit} keys and values"))
         .expected(format!("at most {limit} keys and values"))
-        .suggest("split it into a workflow that runs several smaller ones")
+        .suggest("split the document into a workflow that runs several smaller ones")
 }
 
 pub(crate) fn too_deep(at: Span) -> Box<SyntaxFault> {

@@ -18,7 +18,7 @@ struct StepPath {
     path: Vec<usize>,
     /// The enclosing loops, outermost first.
     loops: Vec<String>,
-    /// For a step of a nested loop: a step next to the inner loop that runs in every pass of the
+    /// For a step in a nested loop: a step next to the inner loop that runs in every pass of the
     /// outer loop. It determines which of those passes a bare id belongs to.
     anchor: Option<Anchor>,
 }
@@ -110,7 +110,7 @@ fn separators(key: &str) -> impl Iterator<Item = usize> {
     pairs.filter(|(_, pair)| pair == SEPARATOR).map(|(at, _)| at)
 }
 
-/// Parses the number of a pass. Each pass has exactly one key, so `02` is rejected.
+/// Parses a pass number. Each pass has exactly one key, so `02` is rejected.
 fn pass_number(text: &str) -> Option<usize> {
     text.parse().ok().filter(|number: &usize| number.to_string() == text)
 }
@@ -156,13 +156,13 @@ pub(super) struct CompletedSteps<'w, 'c> {
     pub(super) begun: HashSet<&'c str>,
     /// The highest pass of each loop that appears in a key, by the loop's own key: `a@0::b`.
     pub(super) last: HashMap<&'c str, usize>,
-    /// Unused occurrences of bare ids of steps inside loops, each of which completes one instance.
+    /// How many bare ids of steps inside loops are unused; each occurrence completes one instance.
     /// For a nested loop, the pass of the outer loop is part of the map's key if it can be
     /// determined.
     bare: HashMap<(&'w str, Option<usize>), usize>,
     /// The same counts, regardless of the pass.
     named: HashMap<&'w str, usize>,
-    /// The number of passes of each loop that the walk has completed.
+    /// The number of passes that the walk has completed in each loop.
     pub(super) passes: HashMap<&'w str, usize>,
     /// Top-level steps that are done or contain a completed step.
     pub(super) touched: HashSet<&'w str>,

@@ -13,8 +13,8 @@ pub struct WalkScope<'w, 'c> {
     base: &'c Value,
     /// The loop variables: items borrowed from the caller's context, and owned counters.
     over: Vec<(&'w str, Cow<'c, Value>)>,
-    /// For each loop over a list: the item's variable, the path of the list in the caller's
-    /// context, and the item's index.
+    /// For each loop over a list: the item's variable, the list's path in the caller's context,
+    /// and the item's index.
     items: Vec<(&'w str, &'w str, usize)>,
 }
 

@@ -10,7 +10,7 @@ use crate::finding::Rule;
 use crate::limits::OBJECTIONS;
 use crate::suggest;
 
-/// A problem with the value of an input.
+/// A problem with an input's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
     /// JSON pointer into the value; empty if the objection concerns the whole value.
