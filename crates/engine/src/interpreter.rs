@@ -1,11 +1,12 @@
-//! Makes the decisions of a run's driver without carrying out their effects: what to record, and
-//! what to do once that is on disk.
+//! Makes a run driver's decisions without carrying out their effects: what to record, and what to
+//! do once that is on disk.
 //!
 //! A driver reports what happened and carries out the decision in this order: entries are made
 //! durable, then replies are sent and effects start. Nothing is done before it is recorded, so a
-//! crash loses at most the knowledge of how an effect ended; the next driver declares it lost.
+//! crash loses at most the knowledge of how an effect ended; the next driver declares that effect
+//! lost.
 //!
-//! Length: every input of a run and its consequences are handled here, because their order matters.
+//! Length: every input to a run and its consequences are handled here, because their order matters.
 
 pub(crate) mod budget;
 pub mod command;
@@ -143,7 +144,7 @@ pub enum RunEffect {
         key: StepKey,
         /// The sequence number of the event that started the attempt, which its outcome must carry.
         attempt: u64,
-        /// The number of the attempt at this execution, starting at 1.
+        /// The attempt number within this execution, starting at 1.
         number: u32,
         call: StepCall,
         /// Lets a server recognize a repeated request.
@@ -153,7 +154,7 @@ pub enum RunEffect {
     },
     /// Give up on a request; its outcome must still be reported.
     Abort { key: StepKey, attempt: u64 },
-    /// Start a child run, or continue it.
+    /// Start or continue a child run.
     StartChild {
         key: StepKey,
         run: String,
@@ -296,7 +297,7 @@ impl Interpreter {
         effects
     }
 
-    /// The child of an execution, as it was started.
+    /// An execution's child run, as it was started.
     fn starting(&self, key: &StepKey) -> Option<ChildStart> {
         let step = self.flow.of_key(key)?;
         let look = RunEvaluator::of(&self.flow, &self.state);
@@ -703,6 +704,7 @@ impl Turn<'_> {
                     FailureKind::Status(status) => {
                         step.is_none_or(|step| !retry::is_ambiguous(step, status))
                     }
+                    FailureKind::TokenRefused => true,
                     // A request may have taken effect even if its answer is unusable.
                     FailureKind::Unsendable | FailureKind::Network | FailureKind::Timeout => unsent,
                 };
@@ -829,14 +831,14 @@ impl Turn<'_> {
         }
     }
 
-    /// Checks that no request of an execution, or of those below it, can still take effect.
+    /// Checks that no request made by an execution, or by those below it, can still take effect.
     fn has_all_arrived(&self, key: &StepKey) -> Result<(), Failure> {
         let below = self.state().below(key).map(|(below, _)| below);
         std::iter::once(key).chain(below).try_for_each(|key| self.has_arrived(key))
     }
 
     /// Checks that a request with an unknown outcome can no longer take effect. Until then, nobody
-    /// can know that it did not happen.
+    /// can know that it had no effect.
     fn has_arrived(&self, key: &StepKey) -> Result<(), Failure> {
         let step = self.state().step(key);
         let Some((at_ms, timeout_ms)) = step.and_then(StepState::doubtful_ms) else {
@@ -976,8 +978,8 @@ fn side(shown: &ShownCall) -> Value {
     json!({request.clone(): shown.arguments})
 }
 
-/// The idempotency key of a request: the same for all attempts at one execution, and a new one for
-/// every polling pass and after every reset of the step.
+/// A request's idempotency key: the same for all attempts at one execution, and a new one for every
+/// polling pass and after every reset of the step.
 fn idempotency_key(run: &str, key: &StepKey, step: Option<&StepState>) -> String {
     let generation = step.map_or(0, |step| step.generation);
     let pass = step.map_or(0, |step| step.passes);

@@ -36,6 +36,9 @@ pub struct ApiResponse {
     /// All secrets that were sent, because APIs may echo them.
     pub mask: Mask,
     pub attempts: u32,
+    /// Whether the API refused the token that was sent. That token has been discarded: the next
+    /// attempt gets a new one.
+    pub token_refused: bool,
 }
 
 /// Why a call got no response.
@@ -59,7 +62,8 @@ impl CallError {
 }
 
 impl ApiClient {
-    /// Sends a request, with retries. A rejected token is replaced once.
+    /// Sends a request, with retries. A refused token is replaced, once, if the request may be
+    /// repeated; otherwise the caller decides whether to send it again.
     pub async fn call(&self, call: ApiCall<'_>) -> Result<ApiResponse, CallError> {
         let choice = self.auth.choose(call.security)?;
         let mut mask = call.sending.mask.clone();
@@ -69,15 +73,19 @@ impl ApiClient {
             let (mut result, tokens) =
                 self.once(&call, &choice, &mut mask, attempts.number).await?;
             let refused = matches!(&result, Ok(response) if response.status == 401);
-            if refused && !tokens.is_empty() && !renewed {
-                renewed = true;
+            let token_refused = refused && !tokens.is_empty();
+            if token_refused {
                 for token in &tokens {
                     token.forget().await;
                 }
+            }
+            if token_refused && !renewed && call.retry.max_attempts > 1 {
+                renewed = true;
                 result = self.once(&call, &choice, &mut mask, attempts.number).await?.0;
             }
             if !attempts.again(&result).await {
-                return Ok(ApiResponse { response: result?, mask, attempts: attempts.number });
+                let attempts = attempts.number;
+                return Ok(ApiResponse { response: result?, mask, attempts, token_refused });
             }
         }
     }

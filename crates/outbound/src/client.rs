@@ -205,13 +205,14 @@ impl Client {
             let answer = hop.map_err(|failure| after_redirects(failure, &request, redirects))?;
             progress.delivery = Delivery::Answered;
             let status = answer.status().as_u16();
-            let location = answer.headers().get(LOCATION).filter(|_| redirect::is_redirect(status));
+            let follows = redirect::is_followed(&request.method, status);
+            let location = answer.headers().get(LOCATION).filter(|_| follows);
             let Some(location) = location.map(text) else {
                 let read = read(answer, sending).await?;
                 let (url, elapsed) = (request.url.clone(), began.elapsed());
                 return Ok(Response { url, redirects, elapsed, ..read });
             };
-            let next = redirect::follow(&request, status, &location, mask);
+            let next = redirect::follow(&request, &location, mask);
             let next = next.map_err(|why| {
                 let target = redirect::target(&request.url, &location);
                 (SendFault::RedirectRefused { target, why }, Delivery::Answered)

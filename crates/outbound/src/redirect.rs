@@ -1,7 +1,6 @@
 //! Computes the request that follows a redirect. The client sends it, and checks the new URL like
 //! the first one.
 
-use bytes::Bytes;
 use milepost_catalog::text::WordList;
 use milepost_model::secret::Mask;
 use url::Url;
@@ -9,15 +8,15 @@ use url::Url;
 use crate::fault::RedirectRefusal;
 use crate::outgoing::Outgoing;
 
-/// Whether this status is a redirect.
-pub(crate) fn is_redirect(status: u16) -> bool {
-    matches!(status, 301 | 302 | 303 | 307 | 308)
+/// Whether a response is a redirect that is followed. A write follows none: the response is its
+/// answer, because nobody has agreed to send the write anywhere else.
+pub(crate) fn is_followed(method: &str, status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308) && matches!(method, "GET" | "HEAD" | "OPTIONS")
 }
 
 /// The request that a redirect leads to.
 pub(crate) fn follow(
     request: &Outgoing,
-    status: u16,
     location: &str,
     mask: &Mask,
 ) -> Result<Outgoing, RedirectRefusal> {
@@ -27,11 +26,6 @@ pub(crate) fn follow(
     }
     let mut next = Outgoing { url, ..request.clone() };
     next.url.set_fragment(None);
-    if becomes_get(&request.method, status) {
-        "GET".clone_into(&mut next.method);
-        next.body = Bytes::new();
-        next.headers.retain(|(name, _)| !name.to_ascii_lowercase().starts_with("content-"));
-    }
     if next.url.origin() != request.url.origin() {
         next.headers.retain(|(name, _)| may_cross(name));
         let in_headers = || next.headers.iter().any(|(_, value)| mask.finds(value));
@@ -40,15 +34,6 @@ pub(crate) fn follow(
         }
     }
     Ok(next)
-}
-
-/// Whether the method changes to `GET`. As in browsers, a submitted form is not submitted again.
-fn becomes_get(method: &str, status: u16) -> bool {
-    match status {
-        301 | 302 => method == "POST",
-        303 => !matches!(method, "GET" | "HEAD"),
-        _ => false,
-    }
 }
 
 /// Whether a header is known not to identify the caller. All other headers are dropped if the
@@ -75,8 +60,10 @@ pub(crate) fn target(from: &Url, location: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use bytes::Bytes;
     use milepost_model::secret::Secret;
+
+    use super::*;
 
     fn request(method: &str, url: &str) -> Outgoing {
         Outgoing {
@@ -90,31 +77,18 @@ mod tests {
         .header("Authorization", "Bearer user-typed")
     }
 
-    fn go(method: &str, status: u16, location: &str) -> Result<Outgoing, RedirectRefusal> {
-        follow(&request(method, "https://a.test/x/y"), status, location, &Mask::new())
+    fn go(location: &str) -> Result<Outgoing, RedirectRefusal> {
+        follow(&request("GET", "https://a.test/x/y"), location, &Mask::new())
     }
 
     #[test]
-    fn methods_change_as_browsers_change_them() {
-        let table = [
-            ("POST", 301, "GET"),
-            ("POST", 302, "GET"),
-            ("POST", 303, "GET"),
-            ("POST", 307, "POST"),
-            ("POST", 308, "POST"),
-            ("PUT", 301, "PUT"),
-            ("PUT", 303, "GET"),
-            ("DELETE", 302, "DELETE"),
-            ("HEAD", 303, "HEAD"),
-            ("GET", 302, "GET"),
-        ];
-        for (method, status, expected) in table {
-            let next = go(method, status, "/z").expect("is followed");
-            assert_eq!(next.method, expected, "{method} {status}");
-            assert_eq!(next.body.is_empty(), expected == "GET" && method != "GET");
-            let typed = next.headers.iter().any(|(name, _)| name == "Content-Type");
-            assert_eq!(typed, !next.body.is_empty(), "{method} {status}");
+    fn only_reads_follow_redirects() {
+        for status in [301, 302, 303, 307, 308] {
+            assert!(["GET", "HEAD", "OPTIONS"].iter().all(|method| is_followed(method, status)));
+            let writes = ["POST", "PUT", "PATCH", "DELETE", "PURGE"];
+            assert!(!writes.iter().any(|method| is_followed(method, status)), "{status}");
         }
+        assert!(!is_followed("GET", 200) && !is_followed("GET", 304));
     }
 
     #[test]
@@ -125,20 +99,20 @@ mod tests {
             ("//b.test/z", "https://b.test/z"),
             ("?q", "https://a.test/x/y?q"),
         ] {
-            assert_eq!(go("GET", 302, location).expect("is followed").url.as_str(), expected);
+            assert_eq!(go(location).expect("is followed").url.as_str(), expected);
         }
     }
 
     #[test]
     fn https_never_becomes_http() {
-        assert_eq!(go("GET", 302, "http://a.test/"), Err(RedirectRefusal::Downgrade));
-        assert_eq!(go("GET", 302, "https://[::g]/"), Err(RedirectRefusal::NoUrl));
+        assert_eq!(go("http://a.test/"), Err(RedirectRefusal::Downgrade));
+        assert_eq!(go("https://[::g]/"), Err(RedirectRefusal::NoUrl));
     }
 
     #[test]
     fn only_headers_without_an_owner_cross_origins() {
         let names = |location| -> Vec<String> {
-            let next = go("GET", 307, location).expect("is followed");
+            let next = go(location).expect("is followed");
             next.headers.into_iter().map(|(name, _)| name).collect()
         };
         assert_eq!(names("/same"), ["Content-Type", "X-Trace", "Authorization"]);
@@ -151,14 +125,14 @@ mod tests {
     fn a_secret_never_crosses_origins() {
         let mut mask = Mask::new();
         mask.add("key", &Secret::new("s3cr/et"));
-        let from = request("POST", "https://a.test/?key=s3cr%2Fet");
-        let go = |status, location| follow(&from, status, location, &mask);
-        assert!(go(302, "/z?key=s3cr%2Fet").is_ok());
+        let from = request("GET", "https://a.test/?key=s3cr%2Fet");
+        let go = |location| follow(&from, location, &mask);
+        assert!(go("/z?key=s3cr%2Fet").is_ok());
         for location in ["https://b.test/?key=s3cr%2Fet", "https://b.test/s3cr/et/z"] {
-            assert_eq!(go(302, location), Err(RedirectRefusal::CarriesSecret), "{location}");
+            assert_eq!(go(location), Err(RedirectRefusal::CarriesSecret), "{location}");
         }
         let body = Outgoing { body: Bytes::from_static(b"{\"k\":\"s3cr\\/et\"}"), ..from };
-        let crossed = follow(&body, 307, "https://b.test/", &mask);
+        let crossed = follow(&body, "https://b.test/", &mask);
         assert_eq!(crossed, Err(RedirectRefusal::CarriesSecret));
     }
 }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::Place;
 use crate::agent::Agent;
 use crate::crash::THINGS;
 use crate::runs::{in_terminal, last};
 use crate::server::{Reply, Server, json as answer};
+use crate::{Place, finish};
 
 const CHILD: &str = "
 workflow: child
@@ -151,8 +151,8 @@ fn from_the_start_is_from_the_start() {
     assert_eq!(writes(&server), 3);
 }
 
-/// An unreadable response, or a redirect that is not followed, does not prove that nothing
-/// happened.
+/// An unreadable response, or a redirect that does not say whether the server has acted, does not
+/// prove that nothing happened.
 #[test]
 fn an_unusable_answer_leaves_the_outcome_unknown() {
     let garbled = || {
@@ -160,7 +160,7 @@ fn an_unusable_answer_leaves_the_outcome_unknown() {
         Reply::Answer(201, headers, b"no gzip".to_vec())
     };
     let elsewhere =
-        || Reply::Answer(303, vec![("location", "http://10.0.0.1/".to_owned())], Vec::new());
+        || Reply::Answer(302, vec![("location", "http://10.0.0.1/".to_owned())], Vec::new());
     let replies: [fn() -> Reply; 2] = [garbled, elsewhere];
     for reply in replies {
         let server = Server::start(move |_| reply());
@@ -168,6 +168,63 @@ fn an_unusable_answer_leaves_the_outcome_unknown() {
         let run = last(&place.run(["run", "one.yaml", "--json"]).ends(4));
         assert_eq!(run["waiting"][0]["kind"], "decision", "{run}");
         assert_eq!(writes(&server), 1);
+    }
+}
+
+/// A person agrees to one address: a redirect cannot take a write anywhere else.
+#[test]
+fn a_write_stays_at_the_address_that_was_shown() {
+    for status in [301, 302, 307, 308] {
+        let other = Server::start(|_| answer(200, &json!({"id": "stolen"})));
+        let location = format!("{}/collect", other.url);
+        let server = Server::start(move |_| {
+            Reply::Answer(status, vec![("location", location.clone())], Vec::new())
+        });
+        let place = place(&server);
+        // It is unclear whether a server that answers `301` or `302` has acted.
+        let is_open = status < 303;
+        let run = last(&place.run(["run", "one.yaml", "--json"]).ends(if is_open { 4 } else { 1 }));
+        let text = run.to_string();
+        assert!(text.contains(&format!("was redirected to `{}/collect`", other.url)), "{text}");
+        assert_eq!((writes(&server), other.seen().len()), (1, 0), "{status}");
+        let sent = ["command", "run", "things", "things:create", "--body", "{}", "--json"];
+        let told = last(&place.run(sent));
+        assert_eq!((&told["status"], other.seen().len()), (&json!(status), 0), "{told}");
+    }
+}
+
+const LOGIN: &str = "
+security: [{login: []}]
+components:
+  securitySchemes:
+    login: {type: oauth2, flows: {clientCredentials: {tokenUrl: /token, scopes: {}}}}
+";
+
+/// A refused token is replaced by the run, which counts every request: a budget of one write is one
+/// request.
+#[test]
+fn a_refused_token_costs_an_attempt() {
+    for (budget, posts, code) in [("", 2, 0), ("budget: {writes: 1}\n", 1, 4)] {
+        let tokens = AtomicUsize::new(0);
+        let server = Server::start(move |request| match request.header("authorization") {
+            _ if request.path() == "/token" => {
+                let token = format!("t{}", tokens.fetch_add(1, Ordering::SeqCst));
+                answer(200, &json!({"access_token": token, "expires_in": 3600}))
+            }
+            Some("Bearer t0") => answer(401, &json!({"why": "revoked"})),
+            _ => answer(201, &json!({"id": "t1"})),
+        });
+        let place = Place::with(&[("things.yaml", &format!("{THINGS}{LOGIN}"))]);
+        place.put("one.yaml", &format!("{ONE}{budget}"));
+        place.run(["catalog", "import", "things.yaml", "--base-url", &server.url]).ends(0);
+        for name in ["ID", "KEY"] {
+            finish(place.command().args(["secret", "set", name]), "a-long-enough-value").ends(0);
+        }
+        let auth = ["catalog", "auth", "things", "--client-id", "ID", "--client-secret", "KEY"];
+        place.run(auth).ends(0);
+        let run = last(&place.run(["run", "one.yaml", "--json"]).ends(code));
+        let sent = server.seen().iter().filter(|request| request.path() == "/things").count();
+        assert_eq!(sent, posts, "{run}");
     }
 }
 

@@ -20,6 +20,8 @@ pub enum FailureKind {
     Timeout,
     /// The answer is an error.
     Status(u16),
+    /// The API refused the token, so it did nothing. The next attempt gets a new one.
+    TokenRefused,
     /// It cannot be sent at all, and retrying would not help.
     Unsendable,
     /// It cannot be sent from here, because a secret that it needs was given to another process.
@@ -42,6 +44,7 @@ pub(crate) fn pause(
     let most = retry.and_then(|retry| retry.max_attempts).map(milepost_model::decode::Int::get);
     let most = most.unwrap_or(match (retry.is_some(), tried.repeatable) {
         (true, _) | (_, true) => RETRY_ATTEMPTS,
+        (false, false) if trouble == FailureKind::TokenRefused => 2,
         (false, false) => 1,
     });
     if tried.attempt >= most || !is_worth_it(retry, trouble) {
@@ -53,19 +56,20 @@ pub(crate) fn pause(
     (asked <= limits::RETRY_AFTER_MAX_MS).then(|| grown(retry, tried).max(asked))
 }
 
-/// Whether an answer leaves the outcome of the request open because a gateway gave up on the server
-/// behind it. An author who lists the status for retries is assumed to know that server.
+/// Whether an answer leaves the outcome of the request open: a gateway gave up on the server behind
+/// it, or a redirect does not say whether the server has already acted. An author who lists the
+/// status for retries is assumed to know that server.
 pub(crate) fn is_ambiguous(step: &Step, status: u16) -> bool {
     let named = step.retry.as_ref().is_some_and(|retry| {
         retry.on.is_some() && is_worth_it(Some(retry), FailureKind::Status(status))
     });
-    matches!(status, 502 | 504) && !named
+    matches!(status, 301 | 302 | 502 | 504) && !named
 }
 
 fn is_worth_it(retry: Option<&Retry>, trouble: FailureKind) -> bool {
     let Some(on) = retry.and_then(|retry| retry.on.as_ref()) else {
         return match trouble {
-            FailureKind::Network => true,
+            FailureKind::Network | FailureKind::TokenRefused => true,
             FailureKind::Status(status) => retry::STATUSES.contains(&status),
             FailureKind::Timeout
             | FailureKind::Unsendable
@@ -75,7 +79,9 @@ fn is_worth_it(retry: Option<&Retry>, trouble: FailureKind) -> bool {
         };
     };
     on.iter().any(|on| match (on, trouble) {
-        (RetryOn::Network, FailureKind::Network) | (RetryOn::Timeout, FailureKind::Timeout) => true,
+        (_, FailureKind::TokenRefused)
+        | (RetryOn::Network, FailureKind::Network)
+        | (RetryOn::Timeout, FailureKind::Timeout) => true,
         (on, FailureKind::Status(status)) => on.is_status(status),
         _ => false,
     })

@@ -71,7 +71,7 @@ fn failed(trouble: FailureKind, unsent: bool, effect: bool) -> Reaction {
         | FailureKind::Withheld
         | FailureKind::Changed
         | FailureKind::Lapsed => Code::UpstreamFailed,
-        FailureKind::Status(_) => Code::UpstreamRejected,
+        FailureKind::Status(_) | FailureKind::TokenRefused => Code::UpstreamRejected,
     };
     let failure = Failure::new(code, format!("{trouble:?}"), "look at the API");
     let outcome = AttemptOutcome::Failed { failure, trouble, unsent, retry_after_ms: None };

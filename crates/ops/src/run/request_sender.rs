@@ -370,7 +370,13 @@ impl CatalogSender {
         let headers = answer::headers(response, &called.mask);
         let answer = CallAnswer { output, status: response.status, headers, notes };
         let duration_ms = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX);
-        Ok(judged(built, answer, duration_ms, || asked_pause(response)))
+        let mut outcome = judged(built, answer, duration_ms, || asked_pause(response));
+        if called.token_refused
+            && let AttemptOutcome::Failed { trouble, .. } = &mut outcome
+        {
+            *trouble = FailureKind::TokenRefused;
+        }
+        Ok(outcome)
     }
 
     /// The response of the catalog's mock; each run has its own mock.
@@ -581,7 +587,10 @@ fn judged(
     duration_ms: u64,
     asked: impl FnOnce() -> Option<u64>,
 ) -> AttemptOutcome {
-    if answer.status < 400 {
+    // Only a read follows redirects; for a write, `303` refers to its result, and the others leave
+    // it undone or its outcome open.
+    let is_redirected = matches!(answer.status, 301 | 302 | 307 | 308);
+    if answer.status < 400 && !is_redirected {
         return AttemptOutcome::Answered { answer, duration_ms };
     }
     let request = format!("{} {}", built.method.name(), built.path_template);
@@ -590,8 +599,13 @@ fn judged(
         output => plain_text(output),
     };
     let excerpt: String = body.chars().take(limits::FAILURE_BODY_CHARS).collect();
-    let message = format!("`{request}` returned status {}", answer.status);
+    let target = answer.headers.get("location").and_then(Value::as_str);
+    let message = match target.filter(|_| is_redirected) {
+        Some(target) => format!("`{request}` was redirected to `{target}`, where nothing was sent"),
+        None => format!("`{request}` returned status {}", answer.status),
+    };
     let hint = match answer.status {
+        300..400 => "if that address is right, set it as the base URL of the catalog",
         500.. | 429 => "resume when the API is available again; completed steps are kept",
         _ => "check the response, correct the request, then resume",
     };

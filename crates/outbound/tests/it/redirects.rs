@@ -42,38 +42,27 @@ async fn an_answer_that_leads_nowhere_is_the_answer() {
 }
 
 #[tokio::test]
-async fn a_write_that_was_redirected_has_been_sent() {
-    let server = Server::replies(vec![redirect(303, "http://127.0.0.1:1/gone")]).await;
-    let mut policy = crate::policy(&[&server]);
-    policy.allow_private("127.0.0.1:1").expect("a host");
-    let client = milepost_outbound::Client::new(policy);
-    let request = Outgoing { method: "POST".to_owned(), ..Outgoing::get(server.url("/")) };
-    let error = client.send(&request, &SendOptions::default()).await.expect_err("nobody is there");
-    assert!(matches!(error.fault, SendFault::Connect { .. }), "{error}");
-    assert!(!error.certainly_not_sent());
-}
-
-#[tokio::test]
-async fn methods_and_bodies_go_along_as_they_should() {
-    for (status, expected, body) in [
-        (301, "GET", ""),
-        (302, "GET", ""),
-        (303, "GET", ""),
-        (307, "POST", "b"),
-        (308, "POST", "b"),
-    ] {
-        let server = Server::replies(vec![redirect(status, "/next"), ok("")]).await;
-        let request = Outgoing {
-            method: "POST".to_owned(),
-            body: Bytes::from_static(b"b"),
-            ..Outgoing::get(server.url("/")).header("Content-Type", "text/plain")
-        };
-        send(&server, &request).await.expect("answers");
-        let second = &server.received()[1];
-        assert_eq!(second.line(), format!("{expected} /next HTTP/1.1"));
-        assert_eq!(second.body(), body);
-        assert_eq!(second.headers("content-type").len(), usize::from(!body.is_empty()));
+async fn a_write_follows_no_redirect() {
+    let other = Server::replies(vec![ok("other")]).await;
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        for status in [301, 302, 303, 307, 308] {
+            for target in ["/next".to_owned(), other.url("/landing").to_string()] {
+                let server = Server::replies(vec![redirect(status, &target), ok("")]).await;
+                let request = Outgoing {
+                    method: method.to_owned(),
+                    body: Bytes::from_static(b"amount=994"),
+                    ..Outgoing::get(server.url("/pay"))
+                };
+                let (client, options) = (client(&[&server, &other]), SendOptions::default());
+                let answer = client.send(&request, &options).await;
+                let answer = answer.expect("the redirect is the answer");
+                assert_eq!((answer.status, answer.redirects), (status, 0), "{method} {target}");
+                assert_eq!(answer.header("location"), Some(target.as_str()));
+                assert_eq!(server.received().len(), 1, "{method} {status} {target}");
+            }
+        }
     }
+    assert_eq!(other.connections(), 0);
 }
 
 fn key(location: Location) -> SecurityScheme {
