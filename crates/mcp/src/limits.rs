@@ -29,10 +29,21 @@ pub const LAST_INPUT: Duration = Duration::from_secs(3);
 pub const GRACE: Duration = Duration::from_secs(5);
 /// Maximum number of progress notifications that are queued for sending.
 pub(crate) const NOTES: usize = 64;
-/// Maximum number of concurrent HTTP connections; additional ones wait until one is closed.
+/// Maximum number of concurrent HTTP connections. An additional one takes the place of one that
+/// does nothing.
 pub const CONNECTIONS: usize = 64;
+/// Maximum number of concurrent HTTP connections that have not shown a token.
+pub const NEWCOMERS: usize = 32;
+/// How long the client of an HTTP connection may leave an answer unread.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long an answer must have been unread before its connection is closed for another one.
+pub(crate) const STALLED: Duration = Duration::from_millis(200);
+/// How often a connection over the limit looks for one that can be closed.
+pub(crate) const SLOT_LOOKS: Duration = Duration::from_millis(50);
 /// Maximum number of concurrent HTTP sessions, which clients open with a handshake.
 pub const SESSIONS: usize = 256;
+/// Maximum number of concurrent HTTP sessions of one caller, if tokens name their callers.
+pub const SESSIONS_PER_CALLER: usize = 64;
 /// Maximum number of requests in flight per HTTP session; additional ones are refused.
 pub const SESSION_REQUESTS: usize = 512;
 /// How long a session with no activity and nothing in flight is kept.
@@ -44,7 +55,7 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of bytes of an oversized body that are read past the limit and discarded, because
 /// a client that is still writing would not see its answer.
 pub const DISCARDED_BYTES: usize = 16 << 20;
-/// Maximum total number of resource subscriptions of all clients of a server.
+/// Maximum total number of resource subscriptions across all of a server's clients.
 pub const WATCHED: usize = 256;
 /// Maximum number of bytes of answers over a pipe that are still unread by the client. Above this
 /// or [`OUTBOX_MESSAGES`], no more of its requests are read.
@@ -85,7 +96,7 @@ pub(crate) const DRAFTS: usize = 64;
 pub(crate) const BLOCK_TRIES: u32 = 3;
 /// Maximum number of tokens for sampling a draft.
 pub(crate) const DRAFT_TOKENS: u32 = 16_000;
-/// Maximum number of tasks of revision 2025-11-25 that are followed at a time, to send status
+/// Maximum number of revision 2025-11-25 tasks that are followed at a time, to send status
 /// notifications and ask for the input that they are waiting for.
 pub(crate) const FOLLOWED: usize = 1_024;
 /// The pause between two checks of a run that is waiting for somebody.
@@ -108,7 +119,7 @@ pub(crate) const TASK_PAGE: usize = 50;
 pub(crate) const ISSUES_CHARS: usize = 2_000;
 /// Maximum number of guides that are listed as prompts.
 pub(crate) const PROMPT_GUIDES: usize = 50;
-/// Number of worker threads of a server; more than one, so that a call waiting for the disk does
+/// Number of worker threads in a server; more than one, so that a call waiting for the disk does
 /// not block other calls.
 pub(crate) const WORKERS: usize = 4;
 /// How often a server without runs checks for new ones.

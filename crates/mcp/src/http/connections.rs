@@ -6,15 +6,20 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::HttpLimits;
+use super::slots::{PatientStream, Slot, Slots};
 use crate::limits;
 
 /// Serves connections until `stop` completes, then finishes those with requests in flight.
@@ -44,7 +49,8 @@ async fn all(open: &mut JoinSet<()>) {
     while open.join_next().await.is_some() {}
 }
 
-/// Accepts connections for as long as it is polled; connections over the limit wait to be accepted.
+/// Accepts connections for as long as it is polled. A connection over the limit takes the place of
+/// one that does nothing, or waits for one.
 async fn accept(
     listener: &TcpListener,
     app: &Router,
@@ -52,13 +58,13 @@ async fn accept(
     shutdown: &Shutdown,
     open: &mut JoinSet<()>,
 ) {
-    let slots = Arc::new(Semaphore::new(limits.connections));
+    let slots = Slots::new(limits.connections);
     loop {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(limits::ACCEPT_REST).await;
             continue;
         };
+        let slot = slots.take().await;
         while open.try_join_next().is_some() {}
         open.spawn(connection(stream, app.clone(), limits, shutdown.clone(), slot));
     }
@@ -70,18 +76,29 @@ async fn connection(
     app: Router,
     limits: HttpLimits,
     shutdown: Shutdown,
-    _slot: OwnedSemaphorePermit,
+    slot: Slot,
 ) {
     // Answers are short, and the client is waiting for them, so buffering would only delay each
     // one.
     let _ = stream.set_nodelay(true);
+    let app = TowerToHyperService::new(app);
+    let state = Arc::clone(&slot.connection);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let in_flight = state.begin();
+        request.extensions_mut().insert(Arc::clone(&state));
+        let answered = app.call(request);
+        let sent = |response: Response<Body>| response.map(|body| in_flight.until_sent(body));
+        async move { answered.await.map(sent) }
+    });
+    let stream = PatientStream::new(stream, Arc::clone(&slot.connection));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = slot.connection.closing() => return,
         () = shutdown.closing() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

@@ -22,6 +22,7 @@ use super::connections::Shutdown;
 use super::guard::Principal;
 use super::sessions::{HttpSession, Sessions};
 use super::{HttpLimits, HttpSettings, reply};
+use crate::limits;
 use crate::message::{self, Id, Incoming, Request as Asked, RpcMessage};
 use crate::request::{self, DISCOVER, Era};
 use crate::rpc_error::{METHOD_NOT_FOUND, RpcError, SERVER_ERROR};
@@ -38,7 +39,7 @@ pub(super) struct Endpoint<S> {
     service: StreamableHttpService<TracedHandler<S>, Sessions>,
     pub(super) sessions: Arc<Sessions>,
     options: SessionOptions,
-    /// The server behind the handler, if it is our own. It answers the task requests of revision
+    /// The server behind the handler, if it is our own. It answers the task methods of revision
     /// 2025-11-25, and some calls immediately.
     server: Option<WorkflowServer>,
     limits: HttpLimits,
@@ -237,9 +238,15 @@ impl<S: ServerHandler> Endpoint<S> {
         asked: &Asked<'_>,
         params: JsonObject,
     ) -> Result<Response, HttpError> {
-        if self.sessions.count() >= self.limits.sessions {
-            let fault = RpcError::over_limit("too many sessions are open", self.limits.sessions);
-            return Err(HttpError::unavailable(fault));
+        let principal = head.extensions.get::<Principal>().cloned().unwrap_or_default();
+        let total = self.limits.sessions;
+        // Without names, all clients are one caller.
+        let own = principal.name().map_or(total, |_| limits::SESSIONS_PER_CALLER.min(total));
+        if !self.sessions.make_room(&principal, own, total).await {
+            return Err(HttpError::unavailable(RpcError::over_limit(
+                "too many sessions are open",
+                own,
+            )));
         }
         let wanted = params.get("protocolVersion").cloned();
         let (revision, params) = request::handshake(params, self.options)
@@ -250,12 +257,9 @@ impl<S: ServerHandler> Endpoint<S> {
         {
             *header = axum::http::HeaderValue::from_static(revision.name());
         }
-        let principal = head.extensions.get::<Principal>().cloned();
         let response = self.work(head, asked, params, Era::Handshake).await?;
         let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok());
-        if let (Some(session), Some(principal)) =
-            (id.and_then(|id| self.sessions.get(id)), principal)
-        {
+        if let Some(session) = id.and_then(|id| self.sessions.get(id)) {
             session.belongs_to(principal);
         }
         Ok(response)

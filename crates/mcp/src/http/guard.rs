@@ -136,23 +136,23 @@ impl Guard {
         Ok(())
     }
 
-    /// Checks whether a request is admitted, and returns who sent it.
-    pub(super) async fn admit(&self, head: &Parts) -> Result<Principal, AccessRefusal> {
+    /// Checks whether a request is admitted, and returns who sent it; `None` if nobody has to say.
+    pub(super) async fn admit(&self, head: &Parts) -> Result<Option<Principal>, AccessRefusal> {
         self.comes_from(&head.uri, &head.headers)?;
         // Health checks need no token, and reveal only whether the server is healthy.
         if matches!(head.method, Method::GET | Method::HEAD) && head.uri.path() == HEALTH {
-            return Ok(Principal::default());
+            return Ok(None);
         }
         match &self.access {
-            HttpAccess::Anybody => Ok(Principal::default()),
-            HttpAccess::Token(token) => is_token(token, &head.headers),
+            HttpAccess::Anybody => Ok(Some(Principal::default())),
+            HttpAccess::Token(token) => is_token(token, &head.headers).map(Some),
             // The metadata tells clients without a token how to get one.
             HttpAccess::OAuth(_) if head.method == Method::GET && is_metadata(head.uri.path()) => {
-                Ok(Principal::default())
+                Ok(None)
             }
             HttpAccess::OAuth(server) => {
                 let subject = server.subject(bearer(&head.headers)?).await?;
-                Ok(Principal(Some(subject)))
+                Ok(Some(Principal(Some(subject))))
             }
         }
     }
@@ -231,7 +231,7 @@ impl HostPort {
         Some(HostPort { host, port })
     }
 
-    /// Whether this is the host's port; a request without a port means the default of its scheme.
+    /// Whether this is the host's port; a request without a port means its scheme's default.
     fn has_port(&self, port: u16) -> bool {
         self.port.map_or(matches!(port, 80 | 443), |own| own == port)
     }
@@ -278,7 +278,7 @@ fn is_token(token: &Secret, headers: &HeaderMap) -> Result<Principal, AccessRefu
     }
 }
 
-/// The token of a request, which must have exactly one `Authorization` header.
+/// The token in a request, which must have exactly one `Authorization` header.
 fn bearer(headers: &HeaderMap) -> Result<&str, AccessRefusal> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let (Some(given), None) = (given.next(), given.next()) else {
@@ -310,9 +310,7 @@ impl AccessRefusal {
                 "send `Authorization: Bearer` with the server's token"
             }
             AccessRefusal::Token(_) => "get a token from the issuer for this resource",
-            AccessRefusal::Unknown(_) => {
-                "try again; the server cannot reach the issuer of the token"
-            }
+            AccessRefusal::Unknown(_) => "try again; the server cannot reach the token's issuer",
         };
         let code = Code::AccessDenied;
         let data = json!({

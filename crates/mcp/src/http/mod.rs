@@ -17,6 +17,7 @@ mod oauth;
 mod probe;
 mod reply;
 mod sessions;
+mod slots;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ use crate::workflows::WorkflowServer;
 use connections::Shutdown;
 use endpoint::Endpoint;
 use probe::Probe;
+use slots::Connection;
 
 /// The path of the MCP endpoint.
 pub const PATH: &str = "/mcp";
@@ -138,8 +140,13 @@ fn router<S: ServerHandler>(endpoint: Arc<Endpoint<S>>, guard: Arc<Guard>, probe
 async fn admitted(guard: &Guard, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     match guard.admit(&head).await {
-        Ok(principal) => {
-            head.extensions.insert(principal);
+        Ok(admitted) => {
+            if let (Some(_), Some(connection)) =
+                (&admitted, head.extensions.get::<Arc<Connection>>())
+            {
+                connection.admit();
+            }
+            head.extensions.insert(admitted.unwrap_or_default());
             next.run(Request::from_parts(head, body)).await
         }
         Err(refusal) => reply::refusal(&refusal, guard),

@@ -208,7 +208,7 @@ pub(super) struct Sessions {
 impl Sessions {
     pub(super) fn new(has_tasks: bool) -> Sessions {
         let mut inner = LocalSessionManager::default();
-        // The idle timeout of `rmcp` ignores requests in flight, so sessions are closed by `sweep`
+        // The idle timeout in `rmcp` ignores requests in flight, so sessions are closed by `sweep`
         // below instead.
         inner.session_config.keep_alive = None;
         Sessions { inner, known: Mutex::default(), has_tasks }
@@ -220,6 +220,26 @@ impl Sessions {
 
     pub(super) fn count(&self) -> usize {
         lock(&self.known).len()
+    }
+
+    /// Makes room for one more session of a caller, who may have `own` of the `total` sessions: the
+    /// caller's session that has been idle for the longest time is closed. Returns false if none of
+    /// them is idle.
+    pub(super) async fn make_room(&self, who: &Principal, own: usize, total: usize) -> bool {
+        let oldest = {
+            let known = lock(&self.known);
+            let mine = known.iter().filter(|(_, session)| session.owner.get() == Some(who));
+            let mine: Vec<_> = mine.collect();
+            if mine.len() < own && known.len() < total {
+                return true;
+            }
+            let idle = mine.into_iter().filter(|(_, session)| session.is_idle(Duration::ZERO));
+            idle.min_by_key(|(_, session)| *lock(&session.used)).map(|(id, _)| Arc::clone(id))
+        };
+        let Some(oldest) = oldest else { return false };
+        // The session may have ended on its own in the meantime, which is not an error.
+        let _ = self.close_session(&oldest).await;
+        true
     }
 
     /// Sessions that have been idle for at least this long.

@@ -106,13 +106,44 @@ fn a_client_that_would_rather_read_a_stream_gets_one() {
     });
 }
 
+fn session(answer: &str) -> String {
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    id.unwrap_or_else(|| panic!("{answer}")).trim().to_owned()
+}
+
+fn in_session(address: SocketAddr, session: &str, method: &str, more: &str) -> TcpStream {
+    let stream = connect(address);
+    let head = format!(
+        "{method} /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
+         Mcp-Session-Id: {session}\r\n{more}"
+    );
+    (&stream).write_all(head.as_bytes()).expect("writes");
+    stream
+}
+
 #[test]
-fn there_are_so_many_sessions_and_no_more() {
+fn the_oldest_idle_session_gives_way_to_a_new_one() {
     serve(HttpLimits { sessions: 2, ..HttpLimits::default() }, |address| {
-        let answers = [(); 3].map(|()| rest(&post(address, HELLO)));
-        assert!(answers[..2].iter().all(|answer| answer.starts_with("HTTP/1.1 200")));
-        assert!(answers[2].starts_with("HTTP/1.1 503"), "{}", answers[2]);
-        assert!(answers[2].contains("\"limit\":2"), "{}", answers[2]);
+        let first = session(&rest(&post(address, HELLO)));
+        // Whoever listens is not idle.
+        let listens = in_session(address, &first, "GET", "\r\n");
+        let mut byte = [0];
+        (&listens).read_exact(&mut byte).expect("is answered");
+        let second = session(&rest(&post(address, HELLO)));
+        let third = session(&rest(&post(address, HELLO)));
+        let ping = r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#;
+        let body = format!("Content-Length: {}\r\n\r\n{ping}", ping.len());
+        for (session, status) in [(&first, 200), (&second, 404), (&third, 200)] {
+            let answer = rest(&in_session(address, session, "POST", &body));
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        }
+        // A session that works does not give way.
+        let also = in_session(address, &third, "GET", "\r\n");
+        (&also).read_exact(&mut byte).expect("is answered");
+        let refused = rest(&post(address, HELLO));
+        assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+        assert!(refused.contains("\"limit\":2"), "{refused}");
     });
 }
 
@@ -127,19 +158,48 @@ fn a_body_may_be_as_long_as_the_limit_and_no_longer() {
 }
 
 #[test]
-fn a_connection_too_many_waits_for_another_to_end() {
+fn a_connection_too_many_takes_the_place_of_an_idle_one_or_waits() {
     serve(HttpLimits { connections: 1, ..HttpLimits::default() }, |address| {
-        let first = connect(address);
-        // The answer proves that the connection was accepted.
-        (&first).write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("writes");
+        let idle = connect(address);
+        (&idle).write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("writes");
         let mut byte = [0];
-        (&first).read_exact(&mut byte).expect("is answered");
-        let second = post(address, HELLO);
-        second.set_read_timeout(Some(SHORT)).expect("is set");
-        assert!((&second).read(&mut byte).is_err(), "nothing comes");
-        drop(first);
-        second.set_read_timeout(Some(LONG)).expect("is set");
-        assert!(rest(&second).starts_with("HTTP/1.1 200"));
+        (&idle).read_exact(&mut byte).expect("is answered");
+        let answer = rest(&post(address, HELLO));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        rest(&idle);
+        // A stream is not idle.
+        let listens = in_session(address, &session(&answer), "GET", "\r\n");
+        (&listens).read_exact(&mut byte).expect("is answered");
+        let waits = post(address, HELLO);
+        waits.set_read_timeout(Some(SHORT)).expect("is set");
+        assert!((&waits).read(&mut byte).is_err(), "nothing comes");
+        drop(listens);
+        waits.set_read_timeout(Some(LONG)).expect("is set");
+        assert!(rest(&waits).starts_with("HTTP/1.1 200"));
+    });
+}
+
+/// Clients that pipeline requests and never read an answer do not keep others out.
+#[test]
+fn a_client_that_reads_nothing_gives_way() {
+    serve(HttpLimits { connections: 8, ..HttpLimits::default() }, |address| {
+        let many = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(20_000);
+        let rude: Vec<TcpStream> = (0..8).map(|_| connect(address)).collect();
+        let pushing: Vec<_> = rude
+            .iter()
+            .map(|stream| {
+                let (stream, many) = (stream.try_clone().expect("is cloned"), many.clone());
+                stream.set_write_timeout(Some(SHORT)).expect("is set");
+                // Fails when the server stops reading.
+                std::thread::spawn(move || drop((&stream).write_all(many.as_bytes())))
+            })
+            .collect();
+        pushing.into_iter().for_each(|thread| thread.join().expect("ends"));
+        for _ in 0..20 {
+            let began = std::time::Instant::now();
+            assert!(rest(&post(address, HELLO)).starts_with("HTTP/1.1 200"));
+            assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        }
     });
 }
 
