@@ -1,20 +1,32 @@
-//! Checks the arguments of a call, reporting every fault at once and what to do about it.
+//! Checks call arguments, reporting every fault at once and what to do about it.
 
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use jsonschema::{JsonType, Validator};
 use milepost_model::problem::Argument;
 use milepost_model::suggest;
 use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
 
 use crate::prelude::*;
 
-/// The schema of a type as shown to clients: self-contained, without the names of Rust types.
+/// The schema of a type as shown to clients: self-contained, without Rust type names.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
+    let mut generator = generator();
+    let schema = generator.root_schema_for::<T>();
+    client_schema(schema)
+}
+
+// Both functions are separate because `schema_of` is compiled for every type.
+fn generator() -> SchemaGenerator {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    settings.into_generator()
+}
+
+fn client_schema(schema: Schema) -> Value {
+    let mut schema = schema.to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
         object.remove("description");
