@@ -49,17 +49,14 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
         false => target(flow, state, submitted.step.as_deref(), &wanted)?,
     };
     let step = state.step(&key).ok_or_else(|| Cause::not_due(key.as_str(), None))?;
-    // Resubmitting the same output always gets the same reply.
+    // A repeated delivery gets the same reply. Without the number of its attempt, the same output is
+    // a new submission while the step waits for one, so that it uses up an attempt.
     if let Some(judged) = step.judged.iter().rev().find(|judged| {
         let same = submitted.attempt.is_none_or(|attempt| attempt == judged.attempt);
         same && judged.digest == wanted
     }) {
         let current = matches!(step.phase, Phase::Offered(attempt) if attempt > judged.attempt);
-        // Rules always give the same verdict on the same output. But the result of a `verify`
-        // request may change, and once a run has gone back to a step, the step must be done again.
-        let may_differ = judged.issues.is_empty() || judged.checked;
-        let meant_anew = submitted.attempt.is_none() && current && may_differ;
-        if !meant_anew {
+        if submitted.attempt.is_some() || !current {
             return Ok(Admission::Answer(reply(flow, state, &key, judged.issues.clone())));
         }
     }

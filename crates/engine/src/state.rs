@@ -479,8 +479,8 @@ impl State {
             Event::SubmissionAccepted(submission) => {
                 let step = self.submitted(submission, at)?;
                 let (attempt, digest) = (submission.attempt, submission.digest.clone());
-                let (issues, checked) = (Vec::new(), false);
-                step.judged.push(JudgedSubmission { attempt, digest, issues, checked });
+                let issues = Vec::new();
+                step.judged.push(JudgedSubmission { attempt, digest, issues });
                 step.submission = Some(submission.clone());
                 // An earlier decision was about an earlier submission.
                 step.verdict = None;
@@ -496,8 +496,7 @@ impl State {
                 };
                 let step = self.from(key, at, fits)?;
                 let (digest, issues) = (digest.clone(), issues.clone());
-                let checked = !matches!(step.phase, Phase::Offered(_));
-                step.judged.push(JudgedSubmission { attempt: *attempt, digest, issues, checked });
+                step.judged.push(JudgedSubmission { attempt: *attempt, digest, issues });
                 step.refused += u32::from(*counted);
                 step.attempts += u32::from(*counted);
                 step.submission = None;

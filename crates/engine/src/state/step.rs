@@ -218,9 +218,6 @@ pub struct JudgedSubmission {
     pub digest: String,
     /// What is wrong with the submission; empty if it was accepted.
     pub issues: Vec<SubmissionIssue>,
-    /// Whether it was rejected by a `verify` request or a person, in which case the verdict may
-    /// differ next time.
-    pub checked: bool,
 }
 
 impl StepState {

@@ -114,14 +114,29 @@ fn the_same_submission_has_the_same_answer() {
 }
 
 #[test]
-fn a_rejected_submission_that_is_made_again_costs_nothing() {
+fn a_rejected_submission_that_is_delivered_again_costs_nothing() {
     let mut rig = rules();
-    let first = rig.submit("a", json!("no"));
-    assert_eq!(rig.submit("a", json!("no")), first);
-    assert_eq!(
-        rendering::reply(&first),
-        rendering::reply(&rig.tell(submit("a", Some(1), json!("no"))))
-    );
+    let first = rig.tell(submit("a", Some(1), json!("no")));
+    let count = rig.journal.len();
+    for _ in 0..12 {
+        assert_eq!(rig.tell(submit("a", Some(1), json!("no"))), first);
+    }
+    assert_eq!(rig.journal.len(), count);
+}
+
+#[test]
+fn the_same_wrong_output_uses_up_the_attempts() {
+    let mut rig = rules();
+    let mut replies: Vec<String> =
+        (0..12).map(|_| rendering::reply(&rig.submit("a", json!("no")))).collect();
+    replies.dedup();
+    expect![[r#"
+        rejected a: The output does not match the step's schema; Say because, 2 left
+        rejected a: The output does not match the step's schema; Say because, 1 left
+        rejected a: The output does not match the step's schema; Say because, 0 left
+    "#]]
+    .assert_eq(&(replies.join("\n") + "\n"));
+    assert_eq!(rendering::stands(&rig), "waiting exhausted a");
 }
 
 #[test]
