@@ -144,8 +144,8 @@ fn a_default_without_a_value_says_why() {
         (
             "default: {from: env, value: HIDDEN}",
             "/inputs/a required",
-            "input `a` has no value: the variable `HIDDEN` is not in `env_allow` of the \
-             configuration",
+            "input `a` has no value: the variable `HIDDEN` is not in the \
+             configuration's `env_allow`",
         ),
         (
             "default: {from: env, value: UNSET}",
