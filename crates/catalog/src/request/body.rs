@@ -14,11 +14,15 @@ use crate::command::{Content, Encoding, Location, Style};
 use crate::finding::below;
 use crate::schema::{self, Definitions};
 
+/// The files that a body may contain; `None` for any.
+pub(crate) type NamedFiles<'a> = Option<&'a [String]>;
+
 /// Serializes a body. `asked` is the media type that the caller requested.
 pub(crate) fn payload(
     content: &Content,
     asked: Option<&str>,
     value: &Value,
+    files: NamedFiles<'_>,
     defs: &Definitions,
 ) -> Result<Payload, Misuse> {
     let content_type = asked.unwrap_or_else(|| media::concrete(&content.media_type)).to_owned();
@@ -26,7 +30,7 @@ pub(crate) fn payload(
     let bytes = |bytes: Vec<u8>, content_type: String| {
         Ok(Payload::Whole { content_type, content: PartContent::Bytes(bytes) })
     };
-    if let Some(attached) = Attached::of(value).filter(|_| !kind.is_json()) {
+    if let Some(attached) = Attached::of(value, files).filter(|_| !kind.is_json()) {
         let attached = attached.map_err(|reason| unsendable(None, reason))?;
         let content_type = attached.content_type.unwrap_or(content_type);
         return Ok(Payload::Whole { content_type, content: attached.content });
@@ -41,11 +45,11 @@ pub(crate) fn payload(
             bytes(value.to_string().into_bytes(), content_type)
         }
         (MediaKind::Form, Value::Object(map)) => {
-            let form = FormBody { content, defs };
+            let form = FormBody { content, defs, files };
             bytes(form.urlencoded(map).into_bytes(), content_type)
         }
         (MediaKind::Multipart, Value::Object(map)) => {
-            let parts = FormBody { content, defs }.parts(map)?;
+            let parts = FormBody { content, defs, files }.parts(map)?;
             let media_type = media::essence(&content_type);
             Ok(Payload::Multipart { media_type, boundary: multipart::boundary(&parts), parts })
         }
@@ -83,7 +87,11 @@ fn unsendable(property: Option<&str>, reason: Reason) -> Misuse {
 }
 
 /// Pointers to the values in a body that are files, which no schema describes.
-pub(crate) fn attached_places(kind: MediaKind, value: &Value) -> Vec<String> {
+pub(crate) fn attached_places(
+    kind: MediaKind,
+    value: &Value,
+    files: NamedFiles<'_>,
+) -> Vec<String> {
     if kind.is_json() {
         return Vec::new();
     }
@@ -91,7 +99,7 @@ pub(crate) fn attached_places(kind: MediaKind, value: &Value) -> Vec<String> {
     let mut open = vec![(String::new(), value, 0)];
     while let Some((pointer, value, depth)) = open.pop() {
         match value {
-            _ if Attached::of(value).is_some() => places.push(pointer),
+            _ if Attached::of(value, files).is_some() => places.push(pointer),
             // A file is a property, or an item of a list that is a property.
             Value::Object(map) if depth == 0 => {
                 for (key, value) in map {
@@ -117,7 +125,7 @@ struct Attached {
 }
 
 impl Attached {
-    fn of(value: &Value) -> Option<Result<Attached, Reason>> {
+    fn of(value: &Value, files: NamedFiles<'_>) -> Option<Result<Attached, Reason>> {
         let map = value.as_object()?;
         let known = ["$file", "$base64", "filename", "content_type"];
         if !map.keys().all(|key| known.contains(&key.as_str())) {
@@ -125,6 +133,10 @@ impl Attached {
         }
         let content = match (map.get("$file"), map.get("$base64")) {
             (Some(path), None) => {
+                let is_named = |file: &String| path.as_str() == Some(file);
+                if files.is_some_and(|files| !files.iter().any(is_named)) {
+                    return None;
+                }
                 let path = path.as_str().filter(|path| !path.is_empty() && !path.contains('\0'));
                 path.map(|path| PartContent::File(path.to_owned())).ok_or(Reason::File)
             }
@@ -155,6 +167,7 @@ impl Attached {
 pub(crate) struct FormBody<'c> {
     pub(crate) content: &'c Content,
     pub(crate) defs: &'c Definitions,
+    pub(crate) files: NamedFiles<'c>,
 }
 
 impl FormBody<'_> {
@@ -254,7 +267,7 @@ impl FormBody<'_> {
             Ok(Some(MultipartPart { name: name.to_owned(), filename, content_type, content }))
         };
         let octets = || Some("application/octet-stream".to_owned());
-        if let Some(attached) = Attached::of(value) {
+        if let Some(attached) = Attached::of(value, self.files) {
             let attached = attached.map_err(|reason| unsendable(Some(name), reason))?;
             let content_type = attached.content_type.or(documented).or_else(octets);
             let filename = attached.filename.or_else(|| Some(name.to_owned()));

@@ -42,6 +42,9 @@ pub struct Arguments {
     pub content_type: Option<String>,
     /// The media type of the response; by default all available ones, JSON first.
     pub accept: Option<String>,
+    /// The files that values may name with `$file`: those that the author of a workflow wrote down.
+    /// In any other value, `$file` is data. `None` if the caller wrote all arguments.
+    pub files: Option<Vec<String>>,
 }
 
 /// A request that is ready to be sent.

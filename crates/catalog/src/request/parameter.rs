@@ -50,7 +50,7 @@ fn written_as_content(parameter: &ApiParameter, value: &Value, encode: Encode) -
 
 fn form_text(map: &Map<String, Value>) -> String {
     let content = Content::new("", Value::Bool(true));
-    body::FormBody { content: &content, defs: &Map::new() }.urlencoded(map)
+    body::FormBody { content: &content, defs: &Map::new(), files: None }.urlencoded(map)
 }
 
 /// Escapes non-ASCII characters as `\u…`, so that JSON can be sent in a header.

@@ -138,7 +138,9 @@ impl PreparedCommand {
             }
             return found;
         }
-        let holds = |value: &Value| !body::attached_places(MediaKind::Multipart, value).is_empty();
+        let named = arguments.files.as_deref();
+        let holds =
+            |value: &Value| !body::attached_places(MediaKind::Multipart, value, named).is_empty();
         let files = arguments.body.iter().chain(arguments.with.values()).any(holds);
         let rank = |content: &Content| {
             let kind = kind(content);
@@ -217,7 +219,8 @@ impl PreparedCommand {
         let compile = || ArgumentCheck::compile(&content.schema, defs, true);
         let check = self.contents[at].check.get_or_init(compile);
         // This comes before the schema check, which does not consider files or media types.
-        let payload = body::payload(content, asked, &value, defs);
+        let files = arguments.files.as_deref();
+        let payload = body::payload(content, asked, &value, files, defs);
         let payload = payload.map_err(|misuse| draft.misuses.push(misuse)).ok()?;
         // The schema describes the value that XML or bytes represent, not their text.
         let opaque = value.is_string()
@@ -225,7 +228,7 @@ impl PreparedCommand {
         if opaque {
             return Some(payload);
         }
-        let verdict = check.verdict(&value, &body::attached_places(kind, &value));
+        let verdict = check.verdict(&value, &body::attached_places(kind, &value, files));
         draft.accepts(verdict, || ArgumentPlace::Body { property: None }).then_some(payload)
     }
 

@@ -52,6 +52,7 @@ pub(crate) fn load() -> Vec<Case> {
                     body: case.get("body").cloned(),
                     content_type: text(case, "content_type"),
                     accept: None,
+                    files: None,
                 },
                 expected: expected(case),
             });

@@ -60,6 +60,7 @@ mod stopped;
 mod storage;
 #[path = "../../../mcp/tests/it/tool_client.rs"]
 mod tool_client;
+mod trust;
 mod validate;
 mod validation;
 mod walks;

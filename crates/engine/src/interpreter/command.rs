@@ -43,6 +43,10 @@ pub struct StepCall {
     pub body: Option<Value>,
     /// Additional headers.
     pub headers: Map<String, Value>,
+    /// The files that the author named in the arguments. Only they are read: a value that came from
+    /// elsewhere cannot name one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Whether the request may be repeated, if the author specifies it.
     pub idempotent: Option<bool>,
     /// How long one attempt may take.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use milepost_model::decode::Entries;
 use milepost_model::duration::Period;
 use milepost_model::step::{Action, Approve, OnError, Repeat, Run, Step};
 use milepost_model::target::Target;
+use milepost_model::templated::{Dynamic, named_files};
 use milepost_model::wait::Wait;
 use serde_json::{Map, Value, json};
 
@@ -481,6 +483,7 @@ fn call(run: &Run, step: &Step, names: &RunScope<'_>) -> Result<StepCall, Failur
         with: entries("with", &run.with, names)?,
         body: run.body.as_ref().map(|body| names.value("body", body)).transpose()?.flatten(),
         headers: entries("headers", &run.headers, names)?,
+        files: named_files(Some(&run.with), run.body.as_ref()),
         idempotent: run.idempotent,
         timeout_ms: step.timeout.as_ref().map_or(limits::ATTEMPT_MS, millis),
     })
@@ -497,6 +500,7 @@ fn check_call(
         command: check.run.value.to_string(),
         with: with.transpose()?.unwrap_or_default(),
         body: body.transpose()?.flatten(),
+        files: named_files(check.with.as_ref(), check.body.as_ref()),
         timeout_ms: step.timeout.as_ref().map_or(limits::ATTEMPT_MS, millis),
         ..StepCall::default()
     })
@@ -504,7 +508,7 @@ fn check_call(
 
 fn entries(
     place: &str,
-    entries: &milepost_model::decode::Entries<milepost_model::templated::Dynamic>,
+    entries: &Entries<Dynamic>,
     names: &RunScope<'_>,
 ) -> Result<Map<String, Value>, Failure> {
     let mut all = Map::new();

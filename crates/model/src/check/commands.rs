@@ -53,6 +53,13 @@ impl Checker<'_> {
     }
 
     fn call(&mut self, call: &Call<'_>) {
+        let given = call.given.iter().filter_map(|(_, value)| *value);
+        for at in given.chain(call.body).flat_map(Dynamic::computed_files) {
+            Finding::error(at, Rule::Argument, "`$file` cannot be an expression")
+                .expected("a path that is written here")
+                .suggest("write the path: values from inputs, steps and agents cannot name a file")
+                .add_to(self.report);
+        }
         if let Some(info) = self.known(call.target) {
             self.arguments(call, &info);
         }

@@ -7,7 +7,7 @@ use milepost_syntax::span::Span;
 use milepost_syntax::tree::{SyntaxKind, SyntaxNode};
 use serde_json::{Map, Value, json};
 
-use crate::decode::{Decode, Defs, Report, Spot, every, wrong};
+use crate::decode::{Decode, Defs, Entries, Report, Spot, every, wrong};
 use crate::expr::{EvalError, Expr, Fuel, Outcome, Scope, SyntaxError};
 use crate::finding::{Finding, Rule};
 use crate::template::{self, Template};
@@ -107,6 +107,26 @@ fn syntax(source: &str, at: Span, offset: u32, error: SyntaxError) -> Finding {
     finding.mend(Mend::ReplaceText { place: place(span), text })
 }
 
+/// The key of a value whose contents are read from a file.
+const FILE: &str = "$file";
+
+/// The files that the author of a call named in its arguments, as literal paths.
+pub fn named_files(with: Option<&Entries<Dynamic>>, body: Option<&Dynamic>) -> Vec<String> {
+    let with = with.into_iter().flat_map(|with| with.0.iter().map(|(_, value)| value));
+    with.chain(body).flat_map(Dynamic::files).collect()
+}
+
+fn files(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(map) => {
+            let own = map.get(FILE).and_then(Value::as_str).map(str::to_owned);
+            own.into_iter().chain(map.values().flat_map(files)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(files).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Any JSON whose strings may contain `${{ … }}`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dynamic {
@@ -173,6 +193,36 @@ impl Dynamic {
                 Value::Object(map)
             }
         }))
+    }
+
+    /// The paths that the author wrote as `{$file: path}`.
+    fn files(&self) -> Vec<String> {
+        match self {
+            Dynamic::Plain(plain) => files(&plain.value),
+            Dynamic::Text(_) => Vec::new(),
+            Dynamic::List(items) => items.value.iter().flat_map(Dynamic::files).collect(),
+            Dynamic::Map(entries) => {
+                let own = entries.value.iter().find(|(key, _)| key == FILE);
+                let own = own.and_then(|(_, path)| path.as_plain()?.as_str().map(str::to_owned));
+                let inner = entries.value.iter().flat_map(|(_, value)| value.files());
+                own.into_iter().chain(inner).collect()
+            }
+        }
+    }
+
+    /// Where an expression is used as the path of a file.
+    pub(crate) fn computed_files(&self) -> Vec<Span> {
+        match self {
+            Dynamic::Plain(_) | Dynamic::Text(_) => Vec::new(),
+            Dynamic::List(items) => items.value.iter().flat_map(Dynamic::computed_files).collect(),
+            Dynamic::Map(entries) => {
+                let found = entries.value.iter().flat_map(|(key, value)| match value {
+                    Dynamic::Text(path) if key == FILE => vec![path.at],
+                    other => other.computed_files(),
+                });
+                found.collect()
+            }
+        }
     }
 
     /// The value, if it contains no expressions.

@@ -160,6 +160,7 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
         body: request.body.clone(),
         content_type: request.content_type.clone(),
         accept: request.accept.clone(),
+        files: None,
     };
     if request.dry_run {
         return calling.dry_run(&arguments);

@@ -6,6 +6,7 @@ use milepost_catalog::request::Arguments;
 use milepost_model::commands::Effect;
 use milepost_model::step::{Action, ForEach, PromptText, Run, Step};
 use milepost_model::target::Target;
+use milepost_model::templated::named_files;
 use milepost_model::wait::Wait;
 
 use super::knowledge::{Knowledge, RenderedValue};
@@ -19,6 +20,8 @@ pub(crate) struct DraftCall {
     pub(crate) with: Map<String, Value>,
     pub(crate) body: Option<Value>,
     pub(crate) headers: Map<String, Value>,
+    /// The files that the author named in the arguments.
+    files: Vec<String>,
     /// What is still unknown or wrong in the other fields. Its `value` is unused.
     pub(crate) rest: RenderedValue,
 }
@@ -26,7 +29,8 @@ pub(crate) struct DraftCall {
 impl DraftCall {
     /// Drafts a step's call.
     pub(crate) fn of(run: &Run, knowledge: &Knowledge) -> DraftCall {
-        let mut call = DraftCall::default();
+        let files = named_files(Some(&run.with), run.body.as_ref());
+        let mut call = DraftCall { files, ..DraftCall::default() };
         call.with = call.rest.take_all(&run.with, knowledge);
         call.headers = call.rest.take_all(&run.headers, knowledge);
         if let Some(body) = &run.body {
@@ -43,8 +47,9 @@ impl DraftCall {
         command: &StepCommand,
     ) -> Result<RequestPreview> {
         let draft = CommandDraft::unsent(reader, &command.loaded, command.row)?;
-        let arguments =
-            Arguments { with: self.with.clone(), body: self.body.clone(), ..Arguments::default() };
+        let (with, body) = (self.with.clone(), self.body.clone());
+        let files = Some(self.files.clone());
+        let arguments = Arguments { with, body, files, ..Arguments::default() };
         let mut built = draft.build(reader, call, &arguments)?;
         for (name, value) in &self.headers {
             let set = built.set_header(name, &plain_text(value));

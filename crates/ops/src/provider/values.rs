@@ -184,7 +184,8 @@ pub(crate) async fn fetch(
     calling: &CommandCall<'_>,
     args: Map<String, Value>,
 ) -> Result<FetchedItems> {
-    let arguments = Arguments { with: args, ..Arguments::default() };
+    let files = Some(Vec::new());
+    let arguments = Arguments { with: args, files, ..Arguments::default() };
     let response =
         calling.pages(arguments, Duration::from_secs(30), Some(limits::CHOICES_FETCHED)).await?;
     let spelling = response.command.clone();

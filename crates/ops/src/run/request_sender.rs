@@ -472,7 +472,8 @@ impl DraftedRequest {
 fn build(prepared: &PreparedCommand, base: &Url, call: &StepCall) -> Result<Request> {
     let command = prepared.command();
     let (with, body) = (call.with.clone(), call.body.clone());
-    let built = prepared.build(base, &Arguments { with, body, ..Arguments::default() });
+    let files = Some(call.files.clone());
+    let built = prepared.build(base, &Arguments { with, body, files, ..Arguments::default() });
     let mut built = built.map_err(|faults| problems::of_misuse(command, &faults))?;
     for (name, value) in &call.headers {
         built
@@ -797,6 +798,7 @@ mod tests {
             with: Map::new(),
             body: None,
             headers: Map::new(),
+            files: Vec::new(),
             idempotent: None,
             timeout_ms: 5_000,
         }
