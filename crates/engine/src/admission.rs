@@ -49,8 +49,8 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
         false => target(flow, state, submitted.step.as_deref(), &wanted)?,
     };
     let step = state.step(&key).ok_or_else(|| Cause::not_due(key.as_str(), None))?;
-    // A repeated delivery gets the same reply. Without the number of its attempt, the same output is
-    // a new submission while the step waits for one, so that it uses up an attempt.
+    // A repeated delivery gets the same reply. Without the number of its attempt, the same output
+    // is a new submission while the step waits for one, so that it uses up an attempt.
     if let Some(judged) = step.judged.iter().rev().find(|judged| {
         let same = submitted.attempt.is_none_or(|attempt| attempt == judged.attempt);
         same && judged.digest == wanted

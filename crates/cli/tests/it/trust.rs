@@ -28,8 +28,8 @@ paths:
       responses: {'200': {description: ok}}
 ";
 
-/// The response of an API, an input and an agent's output are data, whatever they look like: only the
-/// author of a workflow names a file.
+/// The response of an API, an input and an agent's output are data, whatever they look like: only
+/// the author of a workflow names a file.
 #[test]
 fn data_cannot_name_a_file() {
     const CANARY: &str = "canary-in-a-file";
