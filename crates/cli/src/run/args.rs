@@ -90,13 +90,13 @@ pub(crate) struct PurgeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunIdArgs {
-    /// The id of the run, or its beginning
+    /// The id of the run, or a prefix of it
     pub(crate) run: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowRunArgs {
-    /// The id of the run, or its beginning
+    /// The id of the run, or a prefix of it
     pub(crate) run: String,
     /// Show this step, with the requests that were sent for it
     pub(crate) step: Option<String>,
@@ -104,7 +104,7 @@ pub(crate) struct ShowRunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CancelArgs {
-    /// The id of the run, or its beginning
+    /// The id of the run, or a prefix of it
     pub(crate) run: String,
     /// Reason to record
     #[arg(long)]
@@ -116,7 +116,7 @@ pub(crate) struct CancelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
-    /// The id of the run, or its beginning
+    /// The id of the run, or a prefix of it
     pub(crate) run: String,
     /// Keep printing until the run ends
     #[arg(short, long)]
@@ -128,7 +128,7 @@ pub(crate) struct LogsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalArgs {
-    /// The id of the run, or its beginning
+    /// The id of the run, or a prefix of it
     pub(crate) run: String,
     /// The step to answer, if several are asking
     #[arg(long, value_name = "STEP")]
@@ -143,7 +143,7 @@ pub(crate) struct ApprovalArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DecideArgs {
-    /// The id of the run, or its beginning
+    /// The id of the run, or a prefix of it
     pub(crate) run: String,
     /// The step, if several need a decision
     #[arg(long, value_name = "STEP")]
@@ -168,7 +168,7 @@ pub(crate) enum OutcomeChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct SubmitArgs {
-    /// The id of the run, or its beginning
+    /// The id of the run, or a prefix of it
     pub(crate) run: String,
     /// The step
     pub(crate) step: Option<String>,
@@ -182,7 +182,7 @@ pub(crate) struct SubmitArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each field is a separate flag")]
 pub(crate) struct ResumeArgs {
-    /// The id of the run, or its beginning
+    /// The id of the run, or a prefix of it
     pub(crate) run: String,
     /// Where to resume: `failed`, `start`, or a step
     #[arg(long, value_name = "STEP")]

@@ -75,7 +75,7 @@ pub enum Cause {
     AskedAgain { key: StepKey },
     #[error("only a person can decide this")]
     NoPerson,
-    #[error("this decision needs the person's {}", proof(*least))]
+    #[error("this decision needs {}", proof(*least))]
     Absent { least: Presence },
     #[error("the decision is not signed with the person's PIN")]
     Unsigned,
@@ -261,9 +261,9 @@ fn joined(keys: &[StepKey]) -> String {
 
 fn proof(least: Presence) -> &'static str {
     match least {
-        Presence::Policy => "configuration",
-        Presence::Terminal => "terminal",
-        Presence::Elicitation => "client",
-        Presence::Pin => "PIN",
+        Presence::Policy => "approval in the user's configuration",
+        Presence::Terminal => "a person at a terminal",
+        Presence::Elicitation => "the person's answer in the client",
+        Presence::Pin => "the person's PIN",
     }
 }

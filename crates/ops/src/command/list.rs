@@ -19,7 +19,7 @@ pub struct Request {
     pub method: Option<String>,
     /// Level of detail.
     pub detail: Option<Detail>,
-    /// `next_cursor` of the previous page.
+    /// `next_cursor` from the previous page.
     pub cursor: Option<String>,
     /// How many, at most 200.
     pub limit: Option<usize>,
@@ -120,7 +120,7 @@ fn method(text: &str) -> Result<Method> {
 
 pub(crate) fn cursor(text: &str) -> Result<usize> {
     text.parse().map_err(|_| {
-        let hint = "use `next_cursor` of the previous response, or omit it";
+        let hint = "use the `next_cursor` from the previous response, or omit the cursor";
         Problem::new(Code::ParamsInvalid, "the cursor is not valid", hint)
     })
 }

@@ -29,7 +29,7 @@ pub struct Request {
     pub args: Map<String, Value>,
     /// Only choices whose value or label contains this.
     pub query: Option<String>,
-    /// `next_cursor` of the previous page.
+    /// `next_cursor` from the previous page.
     pub cursor: Option<String>,
     /// How many, at most 1,000.
     #[schemars(extend("x-rare" = true))]

@@ -17,7 +17,7 @@ pub struct Request {
     /// The kind of source: `runtime`, `path`, `user` or `built-in`.
     #[schemars(extend("x-rare" = true))]
     pub source: Option<String>,
-    /// `next_cursor` of the previous page.
+    /// `next_cursor` from the previous page.
     pub cursor: Option<String>,
     /// Maximum number; default 1000.
     #[schemars(range(min = 1, max = 1000))]
