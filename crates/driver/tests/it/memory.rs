@@ -187,6 +187,7 @@ impl Tables {
             filter.status.is_none_or(|status| status == record.standing.status)
                 && filter.workflow.as_ref().is_none_or(|one| *one == record.workflow)
                 && filter.workspace.as_ref().is_none_or(|one| *one == record.workspace)
+                && filter.actor.as_ref().is_none_or(|one| *one == record.actor)
                 && filter.parent.as_ref().is_none_or(|one| Some(one) == record.parent.as_ref())
                 && !(filter.open_only && ended)
         };

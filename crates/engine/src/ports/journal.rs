@@ -367,6 +367,8 @@ pub struct RunFilter {
     pub workflow: Option<WorkflowId>,
     /// Only runs that belong to this folder.
     pub workspace: Option<String>,
+    /// Only runs that this actor started.
+    pub actor: Option<String>,
     /// Only child runs of this run.
     pub parent: Option<RunId>,
     /// Only runs that have not ended.

@@ -16,7 +16,7 @@ use milepost_ops::run::start::RunWorkflow;
 use milepost_ops::run::status::{self, GetRunStatus};
 use milepost_ops::run::submit::SubmitStep;
 use milepost_ops::run::view::{Presence, WaitingKind, WaitingView};
-use milepost_ops::{Code, ElicitedCaller, Operation, Operations, Problem, Response};
+use milepost_ops::{AgentCaller, Code, ElicitedCaller, Operation, Operations, Problem, Response};
 use rmcp::model::{ElicitRequestParams, InputRequests, JsonObject, RequestParamsMeta};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -418,7 +418,7 @@ impl PendingApproval {
     ) -> Result<Response, Problem> {
         let run_id = Some(self.run.clone());
         let request = status::Request { run_id, wait_s: self.wait_s, ..Default::default() };
-        let run = tasks::view(operations, request).await?;
+        let run = tasks::view(operations, &AgentCaller::default(), request).await?;
         let run = suggested_call::written(&run, style)?;
         let answer = match &self.rest {
             None => run,

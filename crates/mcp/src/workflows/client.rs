@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 
 use axum::http::request::Parts;
-use milepost_ops::{Safety, Task, Tool};
+use milepost_ops::{AgentCaller, Safety, Task, Tool};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ErrorData, JsonObject,
     ProtocolVersion,
@@ -131,6 +131,11 @@ impl<'c> McpClient<'c> {
 pub(super) fn principal(context: &Context) -> Option<String> {
     let parts = context.extensions.get::<Parts>()?;
     parts.extensions.get::<Principal>()?.name().map(str::to_owned)
+}
+
+/// The agent behind a request.
+pub(super) fn agent(context: &Context) -> AgentCaller {
+    AgentCaller { principal: principal(context) }
 }
 
 /// The session id of a client; empty for a pipe, which is a single session.

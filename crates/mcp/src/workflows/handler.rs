@@ -19,7 +19,7 @@ use rmcp::service::{NotificationContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
 
 use super::approvals::read;
-use super::client::{Answer, Context, McpClient, is_stateless};
+use super::client::{Answer, Context, McpClient, agent, is_stateless};
 use super::suggested_call::{self, SuggestedCall};
 use super::tasks::Tasks;
 use super::tool_call::{self, CallOutcome, ToolCall};
@@ -100,7 +100,8 @@ impl ServerHandler for WorkflowServer {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Answer<ReadResourceResponse> {
-        match resources::read(self.operations(), self.style(), &request.uri).await {
+        match resources::read(self.operations(), &agent(&context), self.style(), &request.uri).await
+        {
             Some(Ok(contents)) => {
                 let mut read = ReadResourceResult::new(vec![contents]);
                 let lives_ms = resources::lives_ms(&request.uri);
@@ -171,13 +172,14 @@ impl ServerHandler for WorkflowServer {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: Context,
+        context: Context,
     ) -> Answer<CompleteResult> {
         let argument = &request.argument;
         let run = request.context.as_ref().and_then(|known| known.get_argument("run_id"));
         let run = run.map(String::as_str);
         let (name, typed) = (&argument.name, &argument.value);
-        let mut values = resources::complete(self.operations(), name, typed, run).await;
+        let mut values =
+            resources::complete(self.operations(), &agent(&context), name, typed, run).await;
         let total = values.len();
         values.truncate(CompletionInfo::MAX_VALUES);
         let info = CompletionInfo::with_pagination(

@@ -10,7 +10,7 @@ use milepost_ops::run::view::RunView;
 use milepost_ops::workflow::DocumentFormat;
 use milepost_ops::workflow::get::{GetWorkflow, Request as GetRequest};
 use milepost_ops::workflow::list::{ListWorkflows, Request as ListRequest, WorkflowItem};
-use milepost_ops::{Code, Operations, Problem, Profile, SilentCaller};
+use milepost_ops::{AgentCaller, Code, Operations, Problem, Profile};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -111,6 +111,7 @@ pub(super) fn is_known(uri: &str) -> bool {
 /// Reads the resource at a URI; `None` if the URI cannot refer to one.
 pub(super) async fn read(
     operations: &Operations,
+    caller: &AgentCaller,
     style: ToolStyle,
     uri: &str,
 ) -> Option<Result<ResourceContents, Problem>> {
@@ -118,12 +119,13 @@ pub(super) async fn read(
     if style.profile == Profile::Work && matches!(named, Named::Manifest(_)) {
         return None;
     }
-    let read = contents(operations, style, &named).await;
+    let read = contents(operations, caller, style, &named).await;
     Some(read.map(|(text, kind)| ResourceContents::text(text, uri).with_mime_type(kind)))
 }
 
 async fn contents(
     operations: &Operations,
+    caller: &AgentCaller,
     style: ToolStyle,
     named: &Named,
 ) -> Result<(String, &'static str), Problem> {
@@ -132,14 +134,13 @@ async fn contents(
         Named::Docs(topic) => Ok((page(topic)?.to_owned(), MARKDOWN)),
         Named::Schema => Ok((format!("{:#}", schema::of(Spelling::Manifest)), JSON)),
         Named::Manifests => {
-            let listed =
-                operations.run::<ListWorkflows>(&SilentCaller, ListRequest::default()).await?;
+            let listed = operations.run::<ListWorkflows>(caller, ListRequest::default()).await?;
             let items: Vec<Value> = listed.workflows.iter().map(short).collect();
             json_of(&json!({"manifests": items, "invalid": listed.invalid}))
         }
         Named::Manifest(id) => {
             let request = GetRequest { workflow_id: id.clone() };
-            let got = operations.run::<GetWorkflow>(&SilentCaller, request).await?;
+            let got = operations.run::<GetWorkflow>(caller, request).await?;
             Ok((got.content, if got.format == Some(DocumentFormat::Json) { JSON } else { YAML }))
         }
         Named::Commands { catalog, cursor } => {
@@ -149,16 +150,16 @@ async fn contents(
                 detail: Some(Detail::Full),
                 ..Default::default()
             };
-            json_of(&operations.run::<Commands>(&SilentCaller, request).await?)
+            json_of(&operations.run::<Commands>(caller, request).await?)
         }
         Named::Providers => {
-            json_of(&operations.run::<Providers>(&SilentCaller, ProvidersRequest::default()).await?)
+            json_of(&operations.run::<Providers>(caller, ProvidersRequest::default()).await?)
         }
         Named::Run(run) => {
-            json_of(&suggested_call::written(&self::run(operations, run).await?, style)?)
+            json_of(&suggested_call::written(&self::run(operations, caller, run).await?, style)?)
         }
         Named::Output { run, step } => {
-            let seen = self::run(operations, run).await?;
+            let seen = self::run(operations, caller, run).await?;
             let found = seen.steps.iter().find(|one| one.id == *step);
             let found = found.ok_or_else(|| {
                 let hint = "read the run to see its steps";
@@ -169,9 +170,9 @@ async fn contents(
     }
 }
 
-async fn run(operations: &Operations, run: &str) -> Result<RunView, Problem> {
+async fn run(operations: &Operations, caller: &AgentCaller, run: &str) -> Result<RunView, Problem> {
     let run_id = Some(run.to_owned());
-    tasks::view(operations, status::Request { run_id, ..Default::default() }).await
+    tasks::view(operations, caller, status::Request { run_id, ..Default::default() }).await
 }
 
 /// The summary of a workflow, with the fields that the contract prescribes.
@@ -204,11 +205,12 @@ fn page(topic: &str) -> Result<&'static str, Problem> {
 /// another parameter names. On error, the result is empty.
 pub(super) async fn complete(
     operations: &Operations,
+    caller: &AgentCaller,
     blank: &str,
     typed: &str,
     run: Option<&str>,
 ) -> Vec<String> {
-    let mut all = all_of(operations, blank, run).await.unwrap_or_else(|_| Vec::new());
+    let mut all = all_of(operations, caller, blank, run).await.unwrap_or_else(|_| Vec::new());
     all.retain(|one| one.starts_with(typed));
     all
 }
@@ -216,28 +218,27 @@ pub(super) async fn complete(
 /// All possible values of a template parameter.
 async fn all_of(
     operations: &Operations,
+    caller: &AgentCaller,
     blank: &str,
     run: Option<&str>,
 ) -> Result<Vec<String>, Problem> {
     Ok(match (blank, run) {
         ("workflow_id", _) => {
-            let listed =
-                operations.run::<ListWorkflows>(&SilentCaller, ListRequest::default()).await?;
+            let listed = operations.run::<ListWorkflows>(caller, ListRequest::default()).await?;
             listed.workflows.into_iter().map(|item| item.workflow_id).collect()
         }
         ("run_id", _) => {
-            match operations.run::<GetRunStatus>(&SilentCaller, status::Request::default()).await? {
+            match operations.run::<GetRunStatus>(caller, status::Request::default()).await? {
                 status::Response::Open { runs } => runs.into_iter().map(|run| run.run_id).collect(),
                 status::Response::Run(run) => vec![run.run_id],
             }
         }
         ("step_id", Some(run)) => {
-            let seen = self::run(operations, run).await?;
+            let seen = self::run(operations, caller, run).await?;
             seen.steps.into_iter().map(|step| step.id).collect()
         }
         ("catalog", _) => {
-            let listed =
-                operations.run::<Catalogs>(&SilentCaller, CatalogsRequest::default()).await?;
+            let listed = operations.run::<Catalogs>(caller, CatalogsRequest::default()).await?;
             listed.catalogs.into_iter().map(|item| item.catalog_id).collect()
         }
         ("topic", _) => DOCS.iter().map(|(topic, ..)| (*topic).to_owned()).collect(),

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 
+use milepost_ops::AgentCaller;
 use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio::task::AbortHandle;
 
-use super::client::{Answer, Context, session};
+use super::client::{Answer, Context, agent, session};
 use super::{WorkflowServer, prompts, resources};
 use crate::limits;
 use crate::lock::lock;
@@ -23,16 +24,17 @@ pub(super) type Subscriptions = Mutex<HashMap<(String, String), AbortHandle>>;
 struct Watched {
     /// `None` for the list of prompts.
     uri: Option<String>,
+    caller: AgentCaller,
     /// Which files the library had at the last check.
     stamp: u64,
     last: u64,
 }
 
 impl Watched {
-    async fn new(server: &WorkflowServer, uri: Option<String>) -> Watched {
+    async fn new(server: &WorkflowServer, caller: AgentCaller, uri: Option<String>) -> Watched {
         let stamp = server.operations().stamp();
-        let last = said(server, uri.as_deref()).await;
-        Watched { uri, stamp, last }
+        let last = said(server, &caller, uri.as_deref()).await;
+        Watched { uri, caller, stamp, last }
     }
 
     /// Whether the content has changed since the last check. The list of prompts is rebuilt only
@@ -44,7 +46,7 @@ impl Watched {
                 return false;
             }
         }
-        let now = said(server, self.uri.as_deref()).await;
+        let now = said(server, &self.caller, self.uri.as_deref()).await;
         std::mem::replace(&mut self.last, now) != now
     }
 
@@ -64,11 +66,11 @@ impl Watched {
 }
 
 /// A hash of what is watched; a resource that cannot be read counts as empty.
-async fn said(server: &WorkflowServer, uri: Option<&str>) -> u64 {
+async fn said(server: &WorkflowServer, caller: &AgentCaller, uri: Option<&str>) -> u64 {
     let Some(uri) = uri else {
         return hashed(&json!(prompts::list(server.operations()).await).to_string());
     };
-    let read = resources::read(server.operations(), server.style(), uri).await;
+    let read = resources::read(server.operations(), caller, server.style(), uri).await;
     let text = match read {
         Some(Ok(contents)) => json!(contents).to_string(),
         Some(Err(_)) | None => String::new(),
@@ -89,7 +91,7 @@ impl WorkflowServer {
             let data = json!({"uri": uri});
             return Err(ErrorData::resource_not_found("Resource not found", Some(data)));
         }
-        let watched = Watched::new(self, Some(uri.clone())).await;
+        let watched = Watched::new(self, agent(context), Some(uri.clone())).await;
         let watching = tokio::spawn(watched.tell(self.clone(), context.peer.clone()));
         let mut all = lock(&self.shared.subscriptions);
         all.retain(|_, watching| !watching.is_finished());
@@ -117,7 +119,7 @@ impl WorkflowServer {
 
     /// Notifies a client in a session when the list of prompts changes.
     pub(super) async fn tell_prompts(self, peer: Peer<RoleServer>) {
-        Watched::new(&self, None).await.tell(self, peer).await;
+        Watched::new(&self, AgentCaller::default(), None).await.tell(self, peer).await;
     }
 
     /// Sends a listener the notifications that it subscribed to, until it disconnects.
@@ -126,9 +128,10 @@ impl WorkflowServer {
         let accepted = context.accepted().clone();
         let uris = accepted.resource_subscriptions.into_iter().flatten().map(Some);
         let prompts = accepted.prompts_list_changed.filter(|wanted| *wanted).map(|_| None);
+        let caller = agent(context.request_context());
         let mut watched = Vec::new();
         for uri in uris.chain(prompts) {
-            watched.push(Watched::new(self, uri).await);
+            watched.push(Watched::new(self, caller.clone(), uri).await);
         }
         // The subscription was acknowledged before the first check, so a change in between would go
         // unnoticed. Therefore everything is reported as changed once.

@@ -9,7 +9,7 @@ use milepost_ops::run::events::{self, ReadEvents};
 use milepost_ops::run::list::{self, ListRuns, ListedRun};
 use milepost_ops::run::status::{self, GetRunStatus};
 use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView};
-use milepost_ops::{Caller, Code, Operations, Problem, SilentCaller, rfc3339};
+use milepost_ops::{AgentCaller, Caller, Code, Operations, Problem, SilentCaller, rfc3339};
 use rmcp::model::{
     CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, RequestMetaObject, Task,
     TaskPayload, TaskStatus,
@@ -181,9 +181,10 @@ pub(super) fn related(id: &str) -> RequestMetaObject {
 /// The current state of a run.
 pub(super) async fn view(
     operations: &Operations,
+    caller: &AgentCaller,
     request: status::Request,
 ) -> Result<RunView, Problem> {
-    match operations.run::<GetRunStatus>(&SilentCaller, request).await? {
+    match operations.run::<GetRunStatus>(caller, request).await? {
         status::Response::Run(view) => Ok(*view),
         status::Response::Open { .. } => {
             let message = "expected a run but got a list";
@@ -206,7 +207,7 @@ impl Tasks<'_> {
 
     async fn find_within(&self, id: &str, wait_s: u64) -> Result<TaskRun, Problem> {
         let request = status::Request { run_id: Some(id.to_owned()), wait_s, ..Default::default() };
-        let view = view(self.operations, request).await?;
+        let view = view(self.operations, &AgentCaller::default(), request).await?;
         let is_theirs = self.principal.is_none() || view.principal == self.principal;
         // A task is found only by its full id; prefixes are for people.
         if view.run_id != id || !is_theirs {
@@ -260,15 +261,14 @@ impl Tasks<'_> {
         self.find(id).await
     }
 
-    /// A page of tasks, newest first. It may contain fewer tasks than the page size.
+    /// A page of tasks, newest first.
     pub(super) async fn list(&self, cursor: Option<&str>) -> Result<Value, Problem> {
         let (limit, cursor) = (Some(limits::TASK_PAGE), cursor.map(str::to_owned));
         let request = list::Request { limit, cursor, ..Default::default() };
-        let found = self.operations.run::<ListRuns>(&SilentCaller, request).await?;
-        let owner = self.principal.as_ref().map(|principal| format!("agent {principal}"));
-        let is_theirs = |run: &&ListedRun| owner.as_ref().is_none_or(|owner| run.actor == *owner);
+        let caller = AgentCaller { principal: self.principal.clone() };
+        let found = self.operations.run::<ListRuns>(&caller, request).await?;
         let mut page = Map::new();
-        page.insert("tasks".into(), found.runs.iter().filter(is_theirs).map(listed).collect());
+        page.insert("tasks".into(), found.runs.iter().map(listed).collect());
         if let Some(cursor) = found.next_cursor {
             page.insert("nextCursor".into(), cursor.into());
         }
@@ -284,7 +284,8 @@ pub(super) async fn news(operations: &Operations, id: &str, seq: u64) -> Result<
         after_seq: Some(seq),
         ..Default::default()
     };
-    dated(operations, view(operations, request).await?).await
+    let view = view(operations, &AgentCaller::default(), request).await?;
+    dated(operations, view).await
 }
 
 /// Adds the time of the last event.

@@ -50,7 +50,7 @@ operation! {
 
 async fn repair_and_rerun(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let broken = match (request.run_id, request.manifest) {
-        (Some(run), None) => failed(writer, &run).await?,
+        (Some(run), None) => failed(writer, call, &run).await?,
         (None, Some(text)) => Broken { text, why: String::new(), inputs: Map::new() },
         _ => {
             let hint = "name the run that failed";
@@ -87,9 +87,9 @@ async fn repair_and_rerun(writer: &Writer, call: &dyn Caller, request: Request) 
 }
 
 /// Loads a failed run. For an orchestration, the workflow to correct is the one that it ran.
-async fn failed(writer: &Writer, run: &str) -> Result<Broken> {
+async fn failed(writer: &Writer, call: &dyn Caller, run: &str) -> Result<Broken> {
     let runs = writer.reader.runs();
-    let run = crate::run::find(runs, run).await?;
+    let run = crate::run::find(runs, call, run).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
     let Some(End::Failed(failure)) = &snapshot.state.end else { return Err(not_failed(&run)) };
     if !super::is_orchestration(&snapshot.state.head.workflow) {

@@ -37,7 +37,7 @@ operation! {
     example: {"catalog_id": "shop"};
 }
 
-async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
+async fn loss(writer: &Writer, _: &dyn Caller, request: &Request) -> Result<Option<String>> {
     let id = meant(writer, request)?;
     let Ok(Some(record)) = writer.reader.shelf.known(&id) else {
         let kept = writer.catalogs.kept(&id).ok().flatten();

@@ -144,7 +144,7 @@ operation! {
     example: {"command": "shop orders:list", "dry_run": true};
 }
 
-async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
+async fn loss(writer: &Writer, _: &dyn Caller, request: &Request) -> Result<Option<String>> {
     let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
     let spelling = loaded.spelling(row);

@@ -79,6 +79,19 @@ pub struct SilentCaller;
 
 impl Caller for SilentCaller {}
 
+/// An agent that gets only the result.
+#[derive(Debug, Clone, Default)]
+pub struct AgentCaller {
+    /// Its verified identity, if there is one.
+    pub principal: Option<String>,
+}
+
+impl Caller for AgentCaller {
+    fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
+    }
+}
+
 /// The person who answered a question in their client.
 #[derive(Debug, Clone, Default)]
 pub struct ElicitedCaller {

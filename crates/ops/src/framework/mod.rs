@@ -10,7 +10,7 @@ mod table;
 mod tool;
 mod trace;
 
-pub use caller::{Caller, CallerKind, ElicitedCaller, PromptError, SilentCaller};
+pub use caller::{AgentCaller, Caller, CallerKind, ElicitedCaller, PromptError, SilentCaller};
 pub use operation::Operation;
 pub(crate) use operation::{OperationFuture, Respond, operation};
 pub use response::Response;

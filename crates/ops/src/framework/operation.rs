@@ -38,6 +38,7 @@ pub trait Operation {
     /// What would be lost for good; must be confirmed before the operation runs.
     fn loss<'a>(
         _access: &'a Self::Access,
+        _caller: &'a dyn Caller,
         _request: &'a Self::Request,
     ) -> OperationFuture<'a, Option<String>> {
         Box::pin(std::future::ready(Ok(None)))
@@ -84,9 +85,10 @@ macro_rules! operation {
 
             $(fn loss<'a>(
                 access: &'a $access,
+                caller: &'a dyn Caller,
                 request: &'a $request,
             ) -> OperationFuture<'a, Option<String>> {
-                Box::pin($loss(access, request))
+                Box::pin($loss(access, caller, request))
             })?
 
             $(fn admits(caller: &dyn Caller, request: &$request) -> Result<()> {
@@ -190,7 +192,7 @@ async fn confirmed_run<T: Operation>(
 ) -> Result<T::Response> {
     let access = T::Access::of(services);
     T::admits(caller, &request)?;
-    if let Some(loss) = T::loss(access, &request).await? {
+    if let Some(loss) = T::loss(access, caller, &request).await? {
         confirm(caller, &loss)?;
     }
     T::run(access, caller, request).await

@@ -65,7 +65,7 @@ async fn decide(
         return Err(Problem::new(Code::ParamsInvalid, message, "give the question's digest"));
     }
     let runs = writer.runs()?;
-    let run = super::find(runs, &request.run_id).await?;
+    let run = super::find(runs, call, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
     let view = RunView::of(&snapshot);
     let operation = if approve { ApproveStep::NAME } else { RejectStep::NAME };

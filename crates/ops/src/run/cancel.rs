@@ -26,16 +26,16 @@ operation! {
     example: {"run_id": "run_00000000000000000000000001", "reason": "no longer needed"};
 }
 
-async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
+async fn loss(writer: &Writer, call: &dyn Caller, request: &Request) -> Result<Option<String>> {
     let runs = writer.reader.runs();
-    let run = super::find(runs, &request.run_id).await?;
+    let run = super::find(runs, call, &request.run_id).await?;
     let ended = super::view(runs, &run).await?.next.is_none();
     Ok((!ended).then(|| format!("this stops run `{run}` immediately")))
 }
 
 async fn cancel_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let runs = writer.runs()?;
-    let run = super::find(runs, &request.run_id).await?;
+    let run = super::find(runs, call, &request.run_id).await?;
     let by = prepare::actor(call);
     let signal = Signal::Cancel { by, reason: request.reason };
     super::tell(runs, &run, signal).await?;

@@ -98,6 +98,11 @@ pub(crate) fn world_missing(run: &RunId, missing: &MissingWorld) -> Problem {
     Problem::new(Code::RunWorldMissing, message, hint).context("run_id", run.as_str())
 }
 
+/// The problem for a run that does not exist, at least not for the caller.
+pub(super) fn no_run(named: &str) -> Problem {
+    not_found(format!("there is no run `{named}`"), named, list())
+}
+
 /// The problem for an id or a prefix that does not identify exactly one run.
 fn not_found(message: String, named: &str, hint: Hint) -> Problem {
     Problem::new(Code::RunNotFound, message, hint).context("run_id", named)

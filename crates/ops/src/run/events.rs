@@ -120,9 +120,9 @@ operation! {
     example: {"run_id": "run_00000000000000000000000001"};
 }
 
-async fn read_events(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
+async fn read_events(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = reader.runs();
-    let run = super::find(runs, &request.run_id).await?;
+    let run = super::find(runs, call, &request.run_id).await?;
     if request.wait_s > 0 {
         let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
         let until = if request.until_rest { Until::Rest } else { Until::NextEvent };

@@ -25,7 +25,7 @@ pub struct Request {
     pub all_workspaces: bool,
     /// Page size.
     pub limit: Option<usize>,
-    /// `next_cursor` of the previous page.
+    /// `next_cursor` from the previous page.
     pub cursor: Option<String>,
 }
 
@@ -173,7 +173,7 @@ operation! {
     example: {"open": true};
 }
 
-async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
+async fn list_runs(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let status = request.status.as_deref().map(status).transpose()?;
     let workflow = request.workflow_id.as_deref().map(id_of).transpose()?;
     let before = request.cursor.as_deref().map(str::parse::<u64>).transpose();
@@ -192,7 +192,7 @@ async fn list_runs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<
         workspace: (!request.all_workspaces).then(|| reader.workspace().display().to_string()),
         open_only: request.open || open.is_some(),
         before: before.map(Cursor),
-        ..RunFilter::default()
+        ..super::visible(call)
     };
     let limit = request.limit.unwrap_or(limits::RUNS_PAGE);
     if !(1..=limits::RUNS_PAGE_MAX).contains(&limit) {

@@ -29,8 +29,11 @@ use std::time::Duration;
 
 use milepost_driver::{RunReader, RunService, SignalRequest, Until, WaitOptions};
 use milepost_engine::StepKey;
+use milepost_engine::event::{Actor, ActorKind};
+use milepost_engine::ports::RunFilter;
 use milepost_engine::signal::{Reply, Signal};
 use milepost_engine::state::StepStatus;
+use milepost_engine::view::who;
 use milepost_model::id::RunId;
 
 use errors::refused;
@@ -95,9 +98,27 @@ pub(crate) async fn next_event(
     runs.wait(run, wait).await.map(drop).or_problem()
 }
 
-/// Finds a run by its id or a prefix of it.
-pub(crate) async fn find(runs: &dyn RunReader, named: &str) -> Result<RunId> {
-    runs.find(named).await.or_problem()
+/// Finds a run by its id or a prefix of it. A caller with an identity finds only its own runs, and
+/// only by their full ids: anybody else's do not exist for it.
+pub(crate) async fn find(runs: &dyn RunReader, call: &dyn Caller, named: &str) -> Result<RunId> {
+    let Some(principal) = call.principal() else { return runs.find(named).await.or_problem() };
+    let run = RunId::parse(named).map_err(|_| errors::no_run(named))?;
+    let snapshot = runs.snapshot(&run).await.or_problem()?;
+    match snapshot.state.head.actor == agent(principal) {
+        true => Ok(run),
+        false => Err(errors::no_run(named)),
+    }
+}
+
+/// The filter for a list of runs that a caller may see.
+pub(crate) fn visible(call: &dyn Caller) -> RunFilter {
+    let actor = call.principal().map(|principal| who(&agent(principal)));
+    RunFilter { actor, ..RunFilter::default() }
+}
+
+/// The actor of runs that a caller with an identity started.
+fn agent(principal: &str) -> Actor {
+    Actor { kind: ActorKind::Agent, name: principal.to_owned() }
 }
 
 /// The current view of a run.

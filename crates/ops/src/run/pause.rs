@@ -25,7 +25,7 @@ operation! {
 
 async fn pause_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let runs = writer.runs()?;
-    let run = super::find(runs, &request.run_id).await?;
+    let run = super::find(runs, call, &request.run_id).await?;
     let by = prepare::actor(call);
     super::tell(runs, &run, Signal::Pause { by }).await?;
     super::view(runs, &run).await

@@ -33,7 +33,7 @@ pub(crate) async fn run(
     request: start::Request,
 ) -> Result<PreparedRun> {
     let id = match &request.idempotency_key {
-        Some(key) => keyed(&workspace(writer), key),
+        Some(key) => keyed(&workspace(writer), call.principal().unwrap_or_default(), key),
         None => new_run_id().or_problem()?,
     };
     let (manifest, workflow_id) = (request.manifest.as_ref(), request.workflow_id.as_deref());
@@ -110,8 +110,12 @@ impl WantedRun {
 }
 
 /// The run id derived from an idempotency key.
-fn keyed(workspace: &str, key: &str) -> RunId {
-    let digest = Sha256::digest(format!("{}:{workspace}{key}", workspace.len()));
+fn keyed(workspace: &str, principal: &str, key: &str) -> RunId {
+    let mut text = format!("{}:{workspace}{key}", workspace.len());
+    if !principal.is_empty() {
+        text = format!("{}:{principal}{text}", principal.len());
+    }
+    let digest = Sha256::digest(text);
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);
     RunId::from_bytes(bytes)

@@ -602,7 +602,9 @@ fn judged(
     let excerpt: String = body.chars().take(limits::FAILURE_BODY_CHARS).collect();
     let target = answer.headers.get("location").and_then(Value::as_str);
     let message = match target.filter(|_| is_redirected) {
-        Some(target) => format!("`{request}` was redirected to `{target}`, where nothing was sent"),
+        Some(target) => {
+            format!("`{request}` was redirected to `{target}`; the redirect was not followed")
+        }
         None => format!("`{request}` returned status {}", answer.status),
     };
     let hint = match answer.status {

@@ -198,7 +198,7 @@ operation! {
 
 async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = writer.runs()?;
-    let run = super::find(runs, &request.run_id).await?;
+    let run = super::find(runs, call, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
     if !request.plan_only && request.changes_nothing() && is_open(&snapshot) {
         let run = go_on(runs, call, &snapshot).await?;

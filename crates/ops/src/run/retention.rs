@@ -142,7 +142,11 @@ operation! {
     example: {"older_than_s": 2_592_000, "dry_run": true};
 }
 
-async fn purge_runs_loss(writer: &Writer, request: &PurgeRequest) -> Result<Option<String>> {
+async fn purge_runs_loss(
+    writer: &Writer,
+    _: &dyn Caller,
+    request: &PurgeRequest,
+) -> Result<Option<String>> {
     if request.dry_run {
         return Ok(None);
     }
@@ -254,7 +258,11 @@ fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<()
     Err(Problem::new(Code::ParamsInvalid, message, hint))
 }
 
-async fn forget_inputs_loss(writer: &Writer, request: &ForgetRequest) -> Result<Option<String>> {
+async fn forget_inputs_loss(
+    writer: &Writer,
+    _: &dyn Caller,
+    request: &ForgetRequest,
+) -> Result<Option<String>> {
     let history = &writer.reader.ports.history;
     let remembers = history.remembers_inputs(forgetting(request)?).await;
     if !remembers.or_problem()? {

@@ -54,7 +54,7 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     let decide = Invocation::of(SettleStep::NAME);
     person::only_a_person(call, "only a person can decide this", decide)?;
     let runs = writer.runs()?;
-    let run = super::find(runs, &request.run_id).await?;
+    let run = super::find(runs, call, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
     let key = match request.step_id {
         Some(step) => step,

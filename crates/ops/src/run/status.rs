@@ -59,11 +59,11 @@ async fn get_run_status(reader: &Reader, call: &dyn Caller, request: Request) ->
     let runs = reader.runs();
     let Some(named) = &request.run_id else {
         let workspace = Some(reader.workspace().display().to_string());
-        let filter = RunFilter { workspace, open_only: true, ..RunFilter::default() };
+        let filter = RunFilter { workspace, open_only: true, ..super::visible(call) };
         let page = runs.list(&filter, limits::STATUS_RUNS).await.or_problem()?;
         return Ok(Response::Open { runs: listed(runs, &page.runs).await? });
     };
-    let run = super::find(runs, named).await?;
+    let run = super::find(runs, call, named).await?;
     let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
     let mut view = match request.after_seq {
         _ if patience.is_zero() => super::view(runs, &run).await?,

@@ -57,7 +57,7 @@ operation! {
 
 async fn submit_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let runs = writer.runs()?;
-    let run = super::find(runs, &request.run_id).await?;
+    let run = super::find(runs, call, &request.run_id).await?;
     let view = super::view(runs, &run).await?;
     let context = Value::Object(request.context.clone());
     no_secrets(writer, &view, request.output.iter().chain([&context]))?;

@@ -41,7 +41,7 @@ operation! {
     example: {"workflow_id": "greet"};
 }
 
-async fn loss(writer: &Writer, request: &Request) -> Result<Option<String>> {
+async fn loss(writer: &Writer, _: &dyn Caller, request: &Request) -> Result<Option<String>> {
     let id = id_of(&request.workflow_id)?;
     let path = match writer.reader.found(id.as_str())? {
         Some(LibraryMatch::Workflow(entry)) if entry.source == SourceKind::Runtime => {

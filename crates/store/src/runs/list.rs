@@ -73,6 +73,7 @@ fn conditions(filter: &RunFilter) -> (Vec<&'static str>, Vec<Box<dyn ToSql>>) {
     add("status = ?", filter.status.map(|status| text(status.name())));
     add("workflow = ?", filter.workflow.as_ref().map(|workflow| text(workflow.as_str())));
     add("workspace = ?", filter.workspace.as_deref().map(text));
+    add("actor = ?", filter.actor.as_deref().map(text));
     add("parent = ?", filter.parent.as_ref().map(|parent| text(parent.as_str())));
     add("key < ?", filter.before.map(|before| -> Box<dyn ToSql> { Box::new(before.0) }));
     if filter.open_only {

@@ -253,3 +253,72 @@ fn a_task_belongs_to_its_principal() {
     let listed = place.run(["runs", "--json"]).out;
     assert!(listed.contains("agent ada"), "{listed}");
 }
+
+/// One caller's runs do not exist for another, whichever operation or resource asks for them.
+#[test]
+fn a_run_belongs_to_its_principal() {
+    let issuer = Issuer::new("one");
+    let place = Place::with(&[("keys.json", &json!({"keys": [issuer.key()]}).to_string())]);
+    let name = "https://login.example";
+    let mut server = Server::start(
+        &place,
+        &["--oauth-issuer", name, "--oauth-resource", RESOURCE, "--oauth-jwks", "keys.json"],
+    );
+    let of = |who: &str| {
+        let mut claims = claims(name);
+        claims["sub"] = json!(who);
+        issuer.token(&claims)
+    };
+    server.token = of("ada");
+    let start = json!({"manifest": ASKS, "idempotency_key": "once"});
+    let run = server.connect("2025-11-25").tool("workflow_run", &start)["run_id"].take();
+    let run = run.as_str().expect("an id").to_owned();
+    let nobodys = format!("run_{}", "0".repeat(26));
+    server.token = of("eve");
+    {
+        let eve = server.connect("2025-11-25");
+        let refused = |tool: &str, arguments: &Value| {
+            let result = eve.call("tools/call", &json!({"name": tool, "arguments": arguments}));
+            assert_eq!(result["isError"], true, "{tool}: {result}");
+            let told = &result["structuredContent"];
+            json!([told["error_code"], told["message"], told["context"]]).to_string()
+        };
+        for (tool, more) in [
+            ("workflow_status", json!({})),
+            ("workflow_status", json!({"wait_s": 1, "step_id": "look"})),
+            ("workflow_submit", json!({"step_id": "look", "output": {"seen": true}})),
+            ("workflow_submit", json!({"context": {"seen": true}})),
+            ("workflow_cancel", json!({})),
+            ("workflow_resume", json!({})),
+            ("workflow_resume", json!({"plan_only": true})),
+        ] {
+            let asked = |id: &str| {
+                let mut arguments = more.clone();
+                arguments["run_id"] = json!(id);
+                refused(tool, &arguments)
+            };
+            let told = asked(&run);
+            assert!(told.contains("RUN_NOT_FOUND"), "{tool}: {told}");
+            assert_eq!(told.replace(&run, "_"), asked(&nobodys).replace(&nobodys, "_"), "{tool}");
+            assert!(asked(&run[..12]).contains("RUN_NOT_FOUND"), "{tool}");
+        }
+        assert_eq!(eve.tool("workflow_status", &json!({}))["runs"], json!([]));
+        for uri in [format!("run/{run}"), format!("run/{run}/step/look/output")] {
+            let fault = eve.fault("resources/read", &json!({"uri": format!("milepost://{uri}")}));
+            assert!(fault.to_string().contains("RUN_NOT_FOUND"), "{fault}");
+        }
+        let template = json!({"type": "ref/resource", "uri": "milepost://run/{run_id}"});
+        let argument = json!({"name": "run_id", "value": "run_"});
+        let completed =
+            eve.call("completion/complete", &json!({"ref": template, "argument": argument}));
+        assert_eq!(completed["completion"]["values"], json!([]));
+        let own = eve.tool("workflow_run", &start)["run_id"].take();
+        assert_ne!(own, json!(run), "a key belongs to its caller");
+    }
+    server.token = of("ada");
+    let ada = server.connect("2025-11-25");
+    assert_eq!(ada.tool("workflow_run", &start)["run_id"], json!(run));
+    assert_eq!(ada.tool("workflow_status", &json!({}))["runs"].as_array().map(Vec::len), Some(1));
+    let done = json!({"run_id": run, "step_id": "look", "output": {"seen": true}});
+    assert_eq!(ada.tool("workflow_submit", &done)["run"]["status"], "succeeded");
+}
