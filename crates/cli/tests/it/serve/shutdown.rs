@@ -1,8 +1,6 @@
 //! Shutting a server down: earlier requests are still answered.
 #![cfg(unix)]
 
-use std::thread;
-
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -35,8 +33,7 @@ fn a_slow_request_is_answered_with_an_error() {
     let call = json!({"name": "workflow_status", "arguments": {"run_id": run, "wait_s": 25}});
     let body = json!({"jsonrpc": "2.0", "id": 70, "method": "tools/call",
         "params": alone(call, &json!({}))});
-    let ask = server.ask_alone("tools/call", &body);
-    let by_itself = thread::spawn(move || ask.send());
+    let by_itself = server.ask_alone("tools/call", &body).begin();
     let in_session = session.waiting(70, &run, 25);
     server.signal(Signal::TERM);
     for (waiting, status) in [(in_session, 200), (by_itself, 503)] {

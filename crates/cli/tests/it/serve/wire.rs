@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -77,9 +78,20 @@ impl Ask {
         drop(self.written());
     }
 
+    /// Sends the request before this returns; the answer is read elsewhere.
+    pub(super) fn begin(self) -> JoinHandle<Answer> {
+        let stream = self.written();
+        thread::spawn(move || self.read_from(stream).rest())
+    }
+
     /// Sends the request and reads the head of the answer.
     pub(super) fn open(self) -> Opened {
-        let mut reader = BufReader::new(self.written());
+        let stream = self.written();
+        self.read_from(stream)
+    }
+
+    fn read_from(&self, stream: TcpStream) -> Opened {
+        let mut reader = BufReader::new(stream);
         let status = line(&mut reader);
         let status = status.split(' ').nth(1).and_then(|status| status.parse().ok());
         let mut headers = Vec::new();
