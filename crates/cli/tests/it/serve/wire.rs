@@ -78,9 +78,17 @@ impl Ask {
         drop(self.written());
     }
 
-    /// Sends the request before this returns; the answer is read elsewhere.
+    /// Sends the request; returns once the server handles it, and reads the answer elsewhere.
     pub(super) fn begin(self) -> JoinHandle<Answer> {
-        let stream = self.written();
+        let mut stream = TcpStream::connect(&self.address).expect("connects");
+        stream.set_read_timeout(Some(PATIENCE)).expect("is set");
+        let head = self.clone().header("Expect", "100-continue").head();
+        stream.write_all(head.as_bytes()).expect("writes");
+        // The server sends this when it starts to read the body.
+        let mut goes_on = *b"HTTP/1.1 100 Continue\r\n\r\n";
+        stream.read_exact(&mut goes_on).expect("is told to continue");
+        assert!(goes_on.starts_with(b"HTTP/1.1 100"));
+        stream.write_all(&self.body).expect("writes");
         thread::spawn(move || self.read_from(stream).rest())
     }
 
@@ -104,14 +112,19 @@ impl Ask {
         Opened { status, headers, reader, is_head: self.method == "HEAD" }
     }
 
-    fn written(&self) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.address).expect("connects");
-        stream.set_read_timeout(Some(PATIENCE)).expect("is set");
+    fn head(&self) -> String {
         let mut head = format!("{} {} HTTP/1.1\r\nConnection: close\r\n", self.method, self.target);
         for (name, value) in &self.headers {
             head.extend([name, ": ", value, "\r\n"]);
         }
         head.extend(["Content-Length: ", &self.body.len().to_string(), "\r\n\r\n"]);
+        head
+    }
+
+    fn written(&self) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).expect("connects");
+        stream.set_read_timeout(Some(PATIENCE)).expect("is set");
+        let head = self.head();
         // A server may answer before the whole request is written.
         drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body)));
         stream
