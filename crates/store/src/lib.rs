@@ -11,6 +11,7 @@ mod documents;
 mod edited;
 mod file;
 mod file_reading;
+mod grants;
 pub mod health;
 mod hosts;
 mod identity;
@@ -47,6 +48,9 @@ pub use file::file_faults;
 pub use file::{FileError, open_log, read_document, write_atomic};
 #[doc(hidden)]
 pub use file::{FileFault, FileFaults, FilePoint};
+pub use grants::{
+    FolderGrant, Grant, GrantError, GrantSubject, Grants, ReviewedGrant, SecretGrant, SecretPlace,
+};
 pub use hosts::PrivateHost;
 pub use keys::{ConfigFile, ConfigSetting, KeyError};
 pub use library::{Library, LibraryEntry, LibraryMatch};
