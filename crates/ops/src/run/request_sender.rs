@@ -763,7 +763,9 @@ mod tests {
     async fn what_is_sent_is_what_was_written_down() {
         let home = tempfile::tempdir().expect("a folder");
         let variable = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
-        let locations = Locations::resolve(&variable, home.path());
+        let working = home.path().join("work");
+        std::fs::create_dir(&working).expect("is made");
+        let locations = Locations::resolve(&variable, &working);
         let writer = Writer::open(Reader::open(locations), Environment::default());
         import(&writer, home.path(), &serve("old")).await;
         let caller = CatalogSender::new(writer.clone());
@@ -802,7 +804,9 @@ mod tests {
     async fn a_request_that_would_be_another_one_is_not_sent() {
         let home = tempfile::tempdir().expect("a folder");
         let variable = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
-        let locations = Locations::resolve(&variable, home.path());
+        let working = home.path().join("work");
+        std::fs::create_dir(&working).expect("is made");
+        let locations = Locations::resolve(&variable, &working);
         let writer = Writer::open(Reader::open(locations), Environment::default());
         import(&writer, home.path(), &serve("old")).await;
         let call = list();
