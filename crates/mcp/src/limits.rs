@@ -34,6 +34,9 @@ pub(crate) const NOTES: usize = 64;
 pub const CONNECTIONS: usize = 64;
 /// Maximum number of concurrent HTTP connections that have not shown a token.
 pub const NEWCOMERS: usize = 32;
+/// One in this many places for HTTP connections is left over by streams on which clients only
+/// listen, and by the requests of any one caller whom its token names.
+pub(crate) const PLACES_LEFT: usize = 4;
 /// How long the client of an HTTP connection may leave an answer unread.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long an answer must have been unread before its connection is closed for another one.
