@@ -11,6 +11,7 @@ pub mod overview;
 pub mod pause;
 pub(crate) mod person;
 pub mod pin;
+pub mod pin_notice;
 pub(crate) mod ports;
 pub(crate) mod prepare;
 pub(crate) mod request_sender;
