@@ -47,6 +47,7 @@ use crate::command::answer::{self, AnswerBody};
 use crate::framework::AgentCaller;
 use crate::inputs;
 use crate::prelude::*;
+use crate::trust::{self, KnownSecrets, SecretUse};
 
 /// The caller who started a run.
 async fn starter_of(writer: &Writer, run: &RunId) -> Result<AgentCaller> {
@@ -191,6 +192,11 @@ impl CatalogSender {
             };
             return Box::pin(done).await;
         }
+        if !context.mock
+            && let Err(problem) = trust::may_act(&self.writer().reader)
+        {
+            return Ok(failed(&problem, FailureKind::Withheld, true));
+        }
         let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
         if let Some(problem) = self.lacks(context, &wanted) {
             return Ok(failed(&problem, FailureKind::Withheld, true));
@@ -201,7 +207,12 @@ impl CatalogSender {
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
-        let (built, mask) = self.built(sending, &drafted, &wanted)?;
+        let (built, mask) = match self.built(sending, &drafted, &wanted) {
+            Err(problem) if problem.code == Code::SecretNotAllowed => {
+                return Ok(failed(&problem, FailureKind::Withheld, true));
+            }
+            built => built?,
+        };
         let request = catalog_client::outgoing(&built);
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
@@ -210,7 +221,10 @@ impl CatalogSender {
         // The timeout starts here, so it includes the time to obtain credentials.
         let permit = permit(sending, timeout);
         let sender = command::run::sender(self.writer(), loaded, None)?;
+        let own = wanted.iter().map(|name| (name.clone(), request.url.origin()));
+        let carried = own.chain(sender.credential_places(command)).collect();
         let transfer = Transfer {
+            guard: KnownSecrets::guard(self.writer(), carried)?,
             timeout,
             permit: Some(permit),
             oversize: Oversize::Cut,
@@ -277,7 +291,7 @@ impl CatalogSender {
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
             for name in wanted {
-                let secret = self.secret(context, loaded, name)?;
+                let secret = self.secret(sending, drafted, name)?;
                 mask.add(name, &secret);
                 values.insert(name.clone(), secret);
             }
@@ -350,7 +364,13 @@ impl CatalogSender {
         self.writer().variable(name).map(Secret::new)
     }
 
-    fn secret(&self, context: &RunContext, loaded: &LoadedCatalog, name: &str) -> Result<Secret> {
+    fn secret(
+        &self,
+        sending: &OutgoingRequest,
+        drafted: &DraftedRequest,
+        name: &str,
+    ) -> Result<Secret> {
+        let OutgoingRequest { context, call, .. } = sending;
         if let Some(own) = self.own(context, name) {
             return own;
         }
@@ -359,8 +379,15 @@ impl CatalogSender {
             let hint = Hint::text("see ").call(Invocation::of("secret.list"));
             Problem::new(Code::SecretNotFound, message, hint)
         })?;
-        let origin = catalog_client::base(&loaded.record)?.origin();
-        self.writer().vault()?.get_for(&parsed, &origin).or_problem()
+        // What counts is where the request goes: an operation may have a server of its own.
+        let origin = drafted.built.url.origin();
+        let secret = self.writer().vault()?.get_for(&parsed, &origin).or_problem()?;
+        if !context.mock {
+            let command = drafted.prepared.command().id.to_string();
+            let wanted = SecretUse { name: &parsed, command: &command, origin: &origin };
+            wanted.check(self.writer(), call, &SecretPlaceholders(context.nonce.clone()))?;
+        }
+        Ok(secret)
     }
 
     fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome> {

@@ -46,6 +46,7 @@ const FILES: &[&str] = &[
     "secrets.key",
     "person.json",
     crate::person::HISTORY_FILE,
+    crate::grants::FILE,
     crate::token::FILE,
 ];
 
