@@ -509,9 +509,6 @@ fn with_a_pin_the_configuration_needs_it() {
     for (key, value) in [
         ("approvals.presence", "elicitation"),
         ("allow_private", "127.0.0.1"),
-        ("env_allow", "HOME"),
-        ("source_roots", "~"),
-        ("confirm", "token"),
         ("budget.writes", "9"),
     ] {
         is_refused(place, &["config", "set", key, value]);
