@@ -260,7 +260,7 @@ pub(crate) enum ConfigCommand {
     Get(ConfigGetArgs),
     /// Set a key; without a value, reset it to its default
     #[command(after_help = "Example: milepost config set env_allow SHOP_TOKEN,REGION\n\
-        Example: milepost config set confirm\n\
+        Example: milepost config set budget.writes\n\
         Exit codes: 0 done, 2 there is no such key, or the value is not valid for it")]
     Set(ConfigSetArgs),
 }

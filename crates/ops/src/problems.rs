@@ -397,9 +397,8 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
         }
         SendFault::Secret { .. } => (
             Code::SecretNotAllowed,
-            "find out how the secret got into the request; if it belongs there, a person can \
-             allow it with `milepost secret allow`"
-                .into(),
+            Hint::text("find out how it got into the request; if it belongs there, allow it with ")
+                .person(Invocation::of("secret.allow")),
         ),
         SendFault::Invalid(_) => (Code::ArgumentsInvalid, "change the argument".into()),
         SendFault::Timeout { .. } => {

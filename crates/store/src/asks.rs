@@ -14,7 +14,9 @@ use crate::{PrivateHost, catalogs};
 pub struct FolderAsks {
     pub private_hosts: Vec<PrivateHost>,
     pub variables: Vec<String>,
-    pub files: Vec<PathBuf>,
+    /// Directories: as they are written, which is the same in every copy of the folder, and where
+    /// they are.
+    pub files: Vec<(String, PathBuf)>,
     pub secrets: Vec<SecretGrant>,
 }
 
@@ -25,7 +27,7 @@ impl FolderAsks {
         home: Option<&Path>,
         warnings: &mut Vec<UnknownKey>,
     ) -> Result<FolderAsks, TomlError> {
-        let root = |text: &str| source_root(text, folder, home);
+        let root = |text: &str| Some((text.to_owned(), source_root(text, folder, home)?));
         let private_hosts =
             table.parsed_list("private_hosts", PrivateHost::EXPECTED, PrivateHost::parse)?;
         let variables = table.parsed_list("variables", "the name of a variable", variable)?;
@@ -42,7 +44,7 @@ impl FolderAsks {
     pub fn lines(&self) -> Vec<String> {
         let hosts = self.private_hosts.iter().map(|host| format!("call the private host {host}"));
         let variables = self.variables.iter().map(|name| format!("read the variable {name}"));
-        let files = self.files.iter().map(|path| format!("read files in {}", path.display()));
+        let files = self.files.iter().map(|(written, _)| format!("read files in {written}"));
         let secrets = self.secrets.iter().map(SecretGrant::line);
         hosts.chain(variables).chain(files).chain(secrets).collect()
     }

@@ -234,7 +234,7 @@ impl Config {
             FolderStanding::Trusted(_) => {
                 self.allow_private.extend(self.asks.private_hosts.iter().cloned());
                 self.env_allow.extend(self.asks.variables.iter().cloned());
-                self.source_roots.extend(self.asks.files.iter().cloned());
+                self.source_roots.extend(self.asks.files.iter().map(|(_, path)| path.clone()));
             }
             FolderStanding::Untrusted(_) => {
                 self.env_allow.clear();
