@@ -25,8 +25,10 @@ operation! {
 }
 
 async fn set_pin(writer: &Writer, call: &dyn Caller, _: Request) -> Result<Response> {
-    if call.kind() != CallerKind::Person {
-        return Err(untyped(PromptError::NoTerminal));
+    let set = Invocation::of(SetPin::NAME);
+    person::only_a_person(call, "only a person can set the PIN", set)?;
+    if let Some(notice) = super::pin_notice::notice(&writer.reader).await {
+        call.alert(&notice);
     }
     let kept = person::of(writer);
     let known = kept.key().or_problem()?;
