@@ -234,10 +234,17 @@ impl Person {
 
     /// Signs a string. A wrong PIN is counted before it is reported.
     pub fn sign(&self, pin: &Secret, text: &str) -> Result<String, PersonError> {
-        self.sign_at(pin, text, PinClock::now())
+        Ok(hex(self.unlock(pin, PinClock::now())?.sign(text.as_bytes()).as_ref()))
     }
 
-    fn sign_at(&self, pin: &Secret, text: &str, now: PinClock) -> Result<String, PersonError> {
+    /// Signs several strings with one attempt.
+    pub fn sign_each(&self, pin: &Secret, texts: &[String]) -> Result<Vec<String>, PersonError> {
+        let pair = self.unlock(pin, PinClock::now())?;
+        Ok(texts.iter().map(|text| hex(pair.sign(text.as_bytes()).as_ref())).collect())
+    }
+
+    /// The key pair that belongs to the PIN.
+    fn unlock(&self, pin: &Secret, now: PinClock) -> Result<Ed25519KeyPair, PersonError> {
         let _lock = self.lock()?;
         let mut kept = self.kept()?.ok_or(PersonError::NotSet)?;
         self.admit(&mut kept, now)?;
@@ -259,7 +266,7 @@ impl Person {
             history.add(&self.directory, PinEntry::first(kept.key.clone(), now.wall_ms))?;
         }
         self.keep(kept)?;
-        Ok(hex(pair.sign(text.as_bytes()).as_ref()))
+        Ok(pair)
     }
 
     /// Refuses an attempt that comes too soon. The caller holds the lock.
@@ -359,13 +366,13 @@ mod tests {
         let mut now = PinClock::now();
         let mut waits = Vec::new();
         for _ in 0..12 {
-            let told = person.sign_at(&wrong, "x", now);
+            let told = person.unlock(&wrong, now);
             let Err(PersonError::Wrong { wait }) = told else { panic!("{told:?}") };
             waits.push(wait);
             if !wait.is_zero() {
                 // Too soon, even the right PIN is not looked at, and nothing is counted.
                 let soon = later(now, wait - Duration::from_millis(1));
-                let told = person.sign_at(&right, "x", soon);
+                let told = person.unlock(&right, soon);
                 assert!(matches!(told, Err(PersonError::TooSoon { .. })), "{told:?}");
             }
             now = later(now, wait);
@@ -377,8 +384,8 @@ mod tests {
             assert_eq!(pair[1], (pair[0] * 2).min(limits::PIN_DELAY_MAX));
         }
         assert_eq!(waits.last(), Some(&limits::PIN_DELAY_MAX));
-        person.sign_at(&right, "x", now).expect("the right PIN counts after the wait");
-        let told = person.sign_at(&wrong, "x", now);
+        person.unlock(&right, now).expect("the right PIN counts after the wait");
+        let told = person.unlock(&wrong, now);
         assert!(matches!(told, Err(PersonError::Wrong { wait: Duration::ZERO })), "{told:?}");
     }
 
@@ -404,13 +411,13 @@ mod tests {
         person.set_pin(&right, None).expect("is set");
         let now = PinClock::now();
         for _ in 0..=limits::PIN_FREE_TRIES {
-            person.sign_at(&wrong, "x", now).expect_err("is wrong");
+            person.unlock(&wrong, now).expect_err("is wrong");
         }
         let forward = PinClock { wall_ms: now.wall_ms + 1_000_000_000, ..now };
-        let told = person.sign_at(&right, "x", forward);
+        let told = person.unlock(&right, forward);
         assert!(matches!(told, Err(PersonError::TooSoon { .. })), "{told:?}");
         let back = PinClock { wall_ms: 0, ..later(now, limits::PIN_DELAY) };
-        person.sign_at(&right, "x", back).expect("the time has passed");
+        person.unlock(&right, back).expect("the time has passed");
     }
 
     #[test]
