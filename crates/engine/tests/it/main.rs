@@ -11,6 +11,7 @@ mod crash;
 mod ends;
 mod failures;
 mod golden;
+mod guide_variables;
 mod guides;
 mod lists;
 mod order;
