@@ -160,15 +160,26 @@ pub(crate) fn loop_issues(flow: &Flow, own: &Map<String, Value>) -> Vec<Submissi
             (None, _) => return None,
         };
         let value = condition::Variables::get(&all, name)?;
-        let fits = match what {
-            "an array" => value.is_array(),
-            _ => is_count(value),
-        };
-        let reason = if what == "an array" { "a loop runs over it" } else { "a loop counts by it" };
-        (!fits).then(|| SubmissionIssue {
-            message: format!("`{name}` must be {what}: {reason}"),
-            suggestion: format!("Send `{name}` as {what}.").into(),
-        })
+        let items = value.as_array().map(Vec::len);
+        let (message, suggestion) = match (what, items) {
+            ("an array", Some(found)) => {
+                let most = usize::try_from(spec.max_iterations.0).unwrap_or(usize::MAX);
+                let message =
+                    format!("`{name}` has {found} items, but its loop runs at most {most} times");
+                (found > most).then(|| (message, format!("Send at most {most} items in `{name}`.")))
+            }
+            ("an array", None) => Some((
+                format!("`{name}` must be an array: a loop runs over it"),
+                format!("Send `{name}` as an array."),
+            )),
+            _ => (!is_count(value)).then(|| {
+                (
+                    format!("`{name}` must be a number: a loop counts by it"),
+                    format!("Send `{name}` as a whole number."),
+                )
+            }),
+        }?;
+        Some(SubmissionIssue { message, suggestion: suggestion.into() })
     };
     loops.filter_map(wrong).collect()
 }

@@ -591,6 +591,9 @@ fn a_loop_over_an_accepted_output_has_a_list() {
         = waiting agent a
     "#]],
     );
+    // A list that is too long would lose its end.
+    let told = tell(&mut rig, "a", json!({"names": vec!["ada"; 10]}), json!({}));
+    assert!(told.contains("`names` has 10 items, but its loop runs at most 9 times"), "{told}");
     check(
         &mut rig,
         "a",

@@ -7,6 +7,7 @@
 
 mod agents;
 mod approvals;
+mod builtin_guides;
 mod crash;
 mod ends;
 mod failures;
@@ -22,6 +23,7 @@ mod resume;
 mod resume_forecast;
 mod resume_world;
 mod rig;
+mod rogue_guides;
 mod scenarios;
 mod shown;
 mod simulation;

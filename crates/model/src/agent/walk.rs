@@ -27,6 +27,7 @@ use completed_steps::CompletedSteps;
 pub(crate) use completed_steps::StepPaths;
 pub use completed_steps::find;
 pub use declared::DeclaredVariables;
+pub(crate) use declared::names as declared_names;
 use passes::Passes;
 pub use run_variables::{Pass, RunVariables, StepOutput, extended, passes_of, root};
 pub use scope::WalkScope;

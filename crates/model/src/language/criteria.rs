@@ -32,11 +32,11 @@ pub enum Criteria {
 }
 
 impl Criteria {
-    /// The schema that every output has to match, if a rule without a condition asks for one.
+    /// The schema of structured output, if a rule without a condition has one.
     pub fn schema(&self) -> Option<&JsonSchema> {
         match self {
-            Criteria::All(parts) => parts.iter().find_map(Criteria::schema),
-            Criteria::Any(_) | Criteria::Not(_) => None,
+            Criteria::All(parts) | Criteria::Any(parts) => parts.iter().find_map(Criteria::schema),
+            Criteria::Not(_) => None,
             Criteria::Check(check) => match &check.kind {
                 CheckKind::Schema(schema) if check.condition.is_none() => Some(schema),
                 _ => None,

@@ -3,6 +3,7 @@
 use foldhash::{HashMap, HashSet, HashSetExt};
 use serde_json::Value;
 
+use super::run_variables::Pass;
 use crate::criteria::{CheckKind, Criteria};
 use crate::limits;
 use crate::step::{Action, Prompt, Step};
@@ -21,24 +22,32 @@ pub struct DeclaredVariables {
 /// The loop that contains every step that sets a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Home {
-    /// The enclosing loops up to and including the one that contains all of these steps; empty if
-    /// no loop does.
-    loops: Vec<String>,
-    /// How many of these loops start over with a new value. The passes of a `forEach` are about
-    /// different items, so none sees the value of another; the passes of any other loop repeat the
-    /// same work and share it.
-    separate: usize,
+    /// The enclosing loops up to and including the one that contains all of these steps, each with
+    /// whether it is a `forEach`; empty if no loop contains them.
+    loops: Vec<(String, bool)>,
 }
 
 impl Home {
-    /// The innermost loop that contains all steps that set the variable, with its depth.
-    pub(super) fn innermost(&self) -> Option<(usize, &str)> {
-        let last = self.loops.len().checked_sub(1)?;
-        Some((last, &self.loops[last]))
-    }
-
-    pub(super) fn separate(&self) -> usize {
-        self.separate
+    /// Whether a place sees a value that was set in these passes. The passes of a `forEach` are
+    /// about different items, so none sees the value of another. The passes of any other loop repeat
+    /// the same work and share it, but a loop that starts again inside another one starts without
+    /// it.
+    pub(super) fn is_seen(&self, set: &[Pass<'_>], at: &[Pass<'_>]) -> bool {
+        let around = |(index, (id, _)): (usize, &(String, bool))| {
+            at.get(index).is_some_and(|(other, _)| other == id)
+        };
+        let inside = self.loops.iter().enumerate().all(around);
+        let passes = self.loops.iter().zip(set).zip(at).enumerate();
+        for (index, (((id, each), own), other)) in passes {
+            if other.0 != id {
+                break;
+            }
+            let starts_again = inside && index + 1 < self.loops.len();
+            if own.1 != other.1 && (*each || starts_again) {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -99,19 +108,17 @@ impl DeclaredVariables {
 }
 
 fn home_of(loops: &[(String, bool)]) -> Home {
-    let each = loops.last().is_some_and(|(_, each)| *each);
-    let separate = if each { loops.len() } else { loops.len().saturating_sub(1) };
-    Home { loops: loops.iter().map(|(id, _)| id.clone()).collect(), separate }
+    Home { loops: loops.to_vec() }
 }
 
 /// The loops that are also in the other list, outermost first.
-fn common<'l>(one: &[String], loops: &'l [(String, bool)]) -> &'l [(String, bool)] {
-    let same = one.iter().zip(loops).take_while(|(one, (other, _))| *one == other).count();
+fn common<'l>(one: &[(String, bool)], loops: &'l [(String, bool)]) -> &'l [(String, bool)] {
+    let same = one.iter().zip(loops).take_while(|(one, other)| one == other).count();
     &loops[..same]
 }
 
 /// The properties of a prompt's output that its schemas name.
-fn names(prompt: &Prompt) -> HashSet<String> {
+pub(crate) fn names(prompt: &Prompt) -> HashSet<String> {
     let mut names = HashSet::new();
     if let Some(schema) = &prompt.output_schema {
         properties(&schema.value, &schema.value, 0, &mut names);

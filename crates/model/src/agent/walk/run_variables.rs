@@ -27,7 +27,7 @@ pub struct StepOutput<'c> {
     pub values: &'c Map<String, Value>,
 }
 
-/// The variables of a run.
+/// What is known in a run. What callers said counts only where no output decides.
 #[derive(Debug)]
 pub struct RunVariables<'c> {
     /// What callers said: an object.
@@ -40,9 +40,9 @@ pub struct RunVariables<'c> {
     pub reserved: &'static [&'static str],
 }
 
-/// What may be used to answer.
+/// Whether a value has to be one that decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum Decisiveness {
     /// Outputs that are visible at the place, and what callers said about variables that no step
     /// declares.
     Decided,
@@ -75,7 +75,7 @@ fn below<'v>(value: &'v Value, rest: Option<&str>) -> Option<&'v Value> {
 impl<'c> RunVariables<'c> {
     /// The output that holds a variable at a place, and its value.
     pub fn held(&self, name: &str, at: &[Pass<'_>]) -> Option<(&StepOutput<'c>, &'c Value)> {
-        self.best(name, at, 0, Reach::Decided)
+        self.best(name, at, 0, Decisiveness::Decided)
     }
 
     /// Like [`RunVariables::held`], among the outputs that share at least `depth` passes with the
@@ -85,12 +85,12 @@ impl<'c> RunVariables<'c> {
         name: &str,
         at: &[Pass<'_>],
         depth: usize,
-        reach: Reach,
+        decisiveness: Decisiveness,
     ) -> Option<(&StepOutput<'c>, &'c Value)> {
         let found = self.outputs.iter().filter_map(|output| {
             let value = output.values.get(name).filter(|_| !self.reserved.contains(&name))?;
             let shared = shared(&output.passes, at);
-            let counts = reach == Reach::Known
+            let counts = decisiveness == Decisiveness::Known
                 || self.counts(output, name) && self.is_visible(output, name, at);
             (counts && shared >= depth).then_some((shared, output, value))
         });
@@ -110,21 +110,23 @@ impl<'c> RunVariables<'c> {
     /// Whether a place sees the value in an output. It does not if it is in another pass of a loop
     /// that starts over with a new value.
     fn is_visible(&self, output: &StepOutput<'_>, name: &str, at: &[Pass<'_>]) -> bool {
-        let Some(home) = self.declared.home(output.step, name) else { return true };
-        let Some((depth, innermost)) = home.innermost() else { return true };
-        let inside = at.get(depth).is_some_and(|(id, _)| *id == innermost);
-        !inside
-            || output.passes.iter().zip(at).take(home.separate()).all(|(own, other)| own == other)
+        let home = self.declared.home(output.step, name);
+        home.is_none_or(|home| home.is_seen(&output.passes, at))
     }
 
     /// The value at a path, which does not start with a loop variable.
-    pub(super) fn get(&self, path: &str, at: &[Pass<'_>], reach: Reach) -> Option<&'c Value> {
+    pub(super) fn get(
+        &self,
+        path: &str,
+        at: &[Pass<'_>],
+        decisiveness: Decisiveness,
+    ) -> Option<&'c Value> {
         let name = root(path);
-        let held = self.best(name, at, 0, reach);
+        let held = self.best(name, at, 0, decisiveness);
         let said = |path: &str| Variables::get(self.said, path);
         let Some((output, value)) = held else {
-            let literal = || Some(self.best(path, at, 0, reach)?.1);
-            let open = reach == Reach::Known || !self.declared.has(name);
+            let literal = || Some(self.best(path, at, 0, decisiveness)?.1);
+            let open = decisiveness == Decisiveness::Known || !self.declared.has(name);
             return literal().or_else(|| said(path).filter(|_| open));
         };
         // A submission that contradicts an output is refused. So what was said later agrees with
@@ -142,11 +144,11 @@ impl<'c> RunVariables<'c> {
         path: &str,
         at: &[Pass<'_>],
         depth: usize,
-        reach: Reach,
+        decisiveness: Decisiveness,
     ) -> Option<&'c Value> {
         let name = root(path);
         // Only the author of a schema can give a loop variable a new meaning.
-        let (output, value) = self.best(name, at, depth, reach)?;
+        let (output, value) = self.best(name, at, depth, decisiveness)?;
         let declared = self.declared.is_of(output.step, name);
         declared.then(|| below(value, rest(path, name))).flatten()
     }
@@ -156,7 +158,7 @@ impl<'c> RunVariables<'c> {
         let mut all = self.said.as_object().cloned().unwrap_or_default();
         let names = self.outputs.iter().flat_map(|output| output.values.keys());
         for name in names {
-            if let Some(value) = self.get(name, at, Reach::Known) {
+            if let Some(value) = self.get(name, at, Decisiveness::Known) {
                 all.insert(name.clone(), value.clone());
             }
         }

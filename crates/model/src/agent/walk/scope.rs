@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::LoopPass;
-use super::run_variables::{Pass, Reach, RunVariables, root};
+use super::run_variables::{Decisiveness, Pass, RunVariables, root};
 use crate::condition::{Variables, descend};
 
 /// The variables in scope: those of the innermost loop come first, the caller's last.
@@ -89,13 +89,13 @@ impl<'w, 'c> WalkScope<'w, 'c> {
 
     /// A value borrowed from the caller's context, with the lifetime of that context.
     pub(super) fn theirs(&self, path: &str) -> Option<&'c Value> {
-        let decided = self.borrowed(path, Reach::Decided);
-        decided.or_else(|| self.borrowed(path, Reach::Known).filter(|_| self.run.is_some()))
+        let decided = self.borrowed(path, Decisiveness::Decided);
+        decided.or_else(|| self.borrowed(path, Decisiveness::Known).filter(|_| self.run.is_some()))
     }
 
-    fn borrowed(&self, path: &str, reach: Reach) -> Option<&'c Value> {
-        let Some(index) = self.own_index(path) else { return self.outer(path, reach) };
-        let in_pass = self.in_pass(path, self.depths[index], reach);
+    fn borrowed(&self, path: &str, decisiveness: Decisiveness) -> Option<&'c Value> {
+        let Some(index) = self.own_index(path) else { return self.outer(path, decisiveness) };
+        let in_pass = self.in_pass(path, self.depths[index], decisiveness);
         in_pass.or_else(|| match self.own(path)? {
             (Cow::Borrowed(value), rest) => below(value, rest),
             (Cow::Owned(_), _) => None,
@@ -103,15 +103,15 @@ impl<'w, 'c> WalkScope<'w, 'c> {
     }
 
     /// A value that is not a loop variable.
-    fn outer(&self, path: &str, reach: Reach) -> Option<&'c Value> {
+    fn outer(&self, path: &str, decisiveness: Decisiveness) -> Option<&'c Value> {
         match self.run {
-            Some(run) => run.get(path, &self.passes, reach),
+            Some(run) => run.get(path, &self.passes, decisiveness),
             None => Variables::get(self.base, path),
         }
     }
 
-    fn in_pass(&self, path: &str, depth: usize, reach: Reach) -> Option<&'c Value> {
-        self.run.and_then(|run| run.in_pass(path, &self.passes, depth, reach))
+    fn in_pass(&self, path: &str, depth: usize, decisiveness: Decisiveness) -> Option<&'c Value> {
+        self.run.and_then(|run| run.in_pass(path, &self.passes, depth, decisiveness))
     }
 
     /// All that is known in a durable run, for conditions that would otherwise be undecided.
@@ -119,9 +119,9 @@ impl<'w, 'c> WalkScope<'w, 'c> {
         Known(self)
     }
 
-    fn find(&self, path: &str, reach: Reach) -> Option<&Value> {
-        let Some(index) = self.own_index(path) else { return self.outer(path, reach) };
-        let in_pass = self.in_pass(path, self.depths[index], reach);
+    fn find(&self, path: &str, decisiveness: Decisiveness) -> Option<&Value> {
+        let Some(index) = self.own_index(path) else { return self.outer(path, decisiveness) };
+        let in_pass = self.in_pass(path, self.depths[index], decisiveness);
         let own = || self.own(path).and_then(|(value, rest)| below(value, rest));
         // A caller that is asked for a field of an item names it by its place in the list.
         let answer =
@@ -151,7 +151,7 @@ fn below<'v>(value: &'v Value, rest: Option<&str>) -> Option<&'v Value> {
 
 impl Variables for WalkScope<'_, '_> {
     fn get(&self, path: &str) -> Option<&Value> {
-        self.find(path, Reach::Decided)
+        self.find(path, Decisiveness::Decided)
     }
 
     fn to_value(&self) -> Value {
@@ -161,7 +161,7 @@ impl Variables for WalkScope<'_, '_> {
         };
         for (index, (name, variable)) in self.over.iter().enumerate() {
             let variable = variable.clone().into_owned();
-            let changed = self.in_pass(name, self.depths[index], Reach::Decided);
+            let changed = self.in_pass(name, self.depths[index], Decisiveness::Decided);
             // What an output of the pass says comes before what the item said.
             let value = match changed {
                 Some(changed) => overlaid(variable, changed),
@@ -189,7 +189,7 @@ pub(super) struct Known<'s, 'w, 'c>(&'s WalkScope<'w, 'c>);
 
 impl Variables for Known<'_, '_, '_> {
     fn get(&self, path: &str) -> Option<&Value> {
-        self.0.find(path, Reach::Known)
+        self.0.find(path, Decisiveness::Known)
     }
 
     fn to_value(&self) -> Value {
