@@ -70,8 +70,8 @@ pub(crate) fn agreed(
     Ok(kept)
 }
 
-/// What a variable adds to a value that is held; `None` if it adds nothing. The error is the path at
-/// which the two differ, and both values.
+/// What a variable adds to a value that is held; `None` if it adds nothing. The error is the path
+/// at which the two differ, and both values.
 fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, (String, Value, Value)> {
     let below = name.split_once('.').map(|(_, rest)| rest);
     let held = match below {
@@ -116,8 +116,8 @@ fn contradicts(state: &State, source: &Source, path: &str, held: &Value, sent: &
     failure.with("variable", path).with("held", held).with("sent", sent)
 }
 
-/// Checks that every rule's condition is decided. Otherwise, leaving out a variable would switch off
-/// the rule.
+/// Checks that every rule's condition is decided. Otherwise, leaving out a variable would switch
+/// off the rule.
 pub(crate) fn decides_rules(prompt: &Prompt, variables: &Value) -> Result<(), Failure> {
     let mut wanted = Vec::new();
     if let Some(criteria) = &prompt.criteria {

@@ -13,7 +13,7 @@ const REVIEW: &str = include_str!("../../../../examples/guides/code-review.json"
 const FEATURE: &str = include_str!("../../../../examples/guides/feature-implementation.json");
 const RELEASE: &str = include_str!("../../../../examples/guides/release-checklist.json");
 
-/// Works through a guide. `outputs` gives the output of a step by its key; people confirm everything.
+/// Works through a guide. `outputs` gives the output of a step by its key; people confirm all.
 fn walk(text: &str, outputs: impl Fn(&str) -> Value) -> String {
     let mut rig = Rig::with(text, &json!({}), |_| {});
     rig.start();
@@ -186,12 +186,20 @@ fn bug(key: &str, reproduced: bool) -> Value {
         "hypotheses" => json!({"hypotheses": [
             {"id": "H1", "claim": "the total is rounded twice", "because": "src/total.rs:12 rounds",
              "experiment": "print the total before rounding", "status": "open"},
-            {"id": "H2", "claim": "the locale changes the point", "because": "src/main.rs:3 sets it",
+            {"id": "H2", "claim": "the locale changes the point",
+             "because": "src/main.rs:3 sets it",
              "experiment": "run it with another locale", "status": "open"},
         ]}),
         "experiment" if key.starts_with("each-hypothesis@1") => verdict("unclear"),
         "experiment" => verdict("confirmed"),
         "sharpen" => verdict("refuted"),
+        _ => mended(key),
+    }
+}
+
+/// The outputs of the steps from the cause of the bug to the report.
+fn mended(key: &str) -> Value {
+    match step(key) {
         "root-cause" => json!({
             "report": format!(
                 "## Cause\n{}src/total.rs:12 rounds, and src/main.rs:3 rounds again.\n\
@@ -204,7 +212,8 @@ fn bug(key: &str, reproduced: bool) -> Value {
         }),
         "failing-test" => json!({
             "report": padded(&(run("cargo test rounds_once", 101)
-                + "fn rounds_once() { assert_eq!(total(), 10); }\nassertion failed: src/total.rs:40")),
+                + "fn rounds_once() { assert_eq!(total(), 10); }\n"
+                + "assertion failed: src/total.rs:40")),
             "testCommand": "cargo test rounds_once", "testsPass": false,
             "causeFound": true, "stopped": false,
         }),
@@ -232,7 +241,7 @@ fn bug(key: &str, reproduced: bool) -> Value {
         "report" => json!(padded(
             "Symptom: the total is wrong by one cent\n\
              Cause: src/total.rs:12 rounds twice\nChange: it rounds once\n\
-             Proof: $ cargo test rounds_once\nAffected: everybody since 1.2\nOpen: none, all is done"
+             Proof: $ cargo test rounds_once\nAffected: everybody since 1.2\nOpen: none, it is done"
         )),
         other => panic!("no output for {other}"),
     }

@@ -29,9 +29,9 @@ pub(super) struct Home {
 
 impl Home {
     /// Whether a place sees a value that was set in these passes. The passes of a `forEach` are
-    /// about different items, so none sees the value of another. The passes of any other loop repeat
-    /// the same work and share it, but a loop that starts again inside another one starts without
-    /// it.
+    /// about different items, so none sees the value of another. The passes of any other loop
+    /// repeat the same work and share it, but a loop that starts again inside another one starts
+    /// without it.
     pub(super) fn is_seen(&self, set: &[Pass<'_>], at: &[Pass<'_>]) -> bool {
         let around = |(index, (id, _)): (usize, &(String, bool))| {
             at.get(index).is_some_and(|(other, _)| other == id)
