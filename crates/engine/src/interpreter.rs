@@ -16,6 +16,7 @@ pub(crate) mod flow;
 mod frontier;
 pub(crate) mod output_contract;
 pub(crate) mod retry;
+pub(crate) mod run_variables;
 pub(crate) mod scope;
 pub(crate) mod step_action;
 

@@ -20,6 +20,7 @@ pub mod resume;
 mod secret_placeholder;
 pub mod signal;
 pub mod state;
+mod submitted_context;
 pub mod time;
 pub mod view;
 pub mod world;

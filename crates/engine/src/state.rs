@@ -97,6 +97,8 @@ pub struct State {
     pub steps: BTreeMap<StepKey, StepState>,
     /// Variables that were added to a guide's context.
     pub context: Map<String, Value>,
+    /// The sequence numbers of the events that set them last.
+    pub(crate) context_seq: BTreeMap<String, u64>,
     /// What the run has spent.
     pub spent: BudgetUsage,
     /// The budgets for which a warning was recorded.
@@ -513,7 +515,7 @@ impl State {
                 step.awaiting.clear();
                 step.phase = Phase::Accepted;
                 step.attempts += 1;
-                self.context.extend(submission.context.clone());
+                self.say(&submission.context);
                 self.spent.attempts += 1;
             }
             Event::SubmissionRejected { key, attempt, digest, issues, counted } => {
@@ -531,10 +533,17 @@ impl State {
                 step.asked = Some(seq);
                 self.spent.attempts += u64::from(*counted);
             }
-            Event::ContextAdded { values, .. } => self.context.extend(values.clone()),
+            Event::ContextAdded { values, .. } => self.say(values),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Adds variables to the context.
+    fn say(&mut self, values: &Map<String, Value>) {
+        let seq = self.seq + 1;
+        self.context.extend(values.clone());
+        self.context_seq.extend(values.keys().map(|name| (name.clone(), seq)));
     }
 
     fn received(&mut self, submission: &Submission, at: u64) -> Result<(), String> {
@@ -661,12 +670,12 @@ impl State {
         }
         resumption.reopen.iter().for_each(|key| self.reopen(key));
         for (key, output) in &resumption.overrides {
-            let now = self.now_ms;
+            let (now, seq) = (self.now_ms, self.seq + 1);
             let step = self.begun(key, now);
             step.output = Some(output.clone());
             step.failure = None;
             step.phase = Phase::Succeeded;
-            step.ended_ms = Some(now);
+            (step.ended_ms, step.ended_seq) = (Some(now), seq);
             self.show(key);
             self.note(key);
         }
@@ -738,9 +747,10 @@ impl State {
     }
 
     fn close(&mut self, key: &StepKey, phase: Phase, at: u64) {
+        let seq = self.seq + 1;
         let step = self.begun(key, at);
         step.phase = phase;
-        step.ended_ms = Some(at);
+        (step.ended_ms, step.ended_seq) = (Some(at), seq);
         step.awaiting.clear();
         self.show(key);
         self.count(key);

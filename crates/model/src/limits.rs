@@ -79,6 +79,8 @@ pub const PERIOD_MS: u64 = 366 * 86_400_000;
 pub const RETRY_ATTEMPTS: u32 = 3;
 /// Maximum number of characters of a value quoted in a message; the rest is cut off.
 pub(crate) const EXCERPT_CHARS: usize = 120;
+/// Maximum depth of the schemas in a schema that are searched for the properties of an output.
+pub(crate) const SCHEMA_PARTS_DEPTH: usize = 16;
 /// Initial capacity for the key of a step. Most keys fit, so few need to be reallocated.
 pub(crate) const WALK_KEY_CAPACITY_BYTES: usize = 128;
 

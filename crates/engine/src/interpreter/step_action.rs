@@ -278,9 +278,8 @@ impl<'s> RunEvaluator<'s> {
 
     fn accepted(&self, one: &Execution<'_, 's>, state: &StepState) -> NextCommand {
         // An output that a person supplied instead of the agent needs no further confirmation.
-        if let Action::Prompt(prompt) = &one.step.action
-            && self.is_confirmed(prompt)
-            && state.submission.is_some()
+        if let (Action::Prompt(prompt), Some(submission)) = (&one.step.action, &state.submission)
+            && self.is_confirmed(one.key, prompt, &submission.output)
         {
             return self.confirm(one.key);
         }

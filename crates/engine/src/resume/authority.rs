@@ -5,6 +5,7 @@
 //! requested.
 
 use milepost_model::step::Action;
+use serde_json::Value;
 
 use crate::event::Resumption;
 use crate::interpreter::budget;
@@ -88,9 +89,13 @@ fn is_exhausted(flow: &Flow, key: &StepKey, step: &StepState) -> bool {
 /// sending the requests it was about.
 fn loses(flow: &Flow, state: &State, key: &StepKey, step: &StepState) -> bool {
     let Some(request) = step.request.as_deref() else { return false };
-    let asks = flow.of_key(key).is_some_and(|step| match &step.action {
+    let asks = flow.of_key(key).is_some_and(|def| match &def.action {
         Action::Approve(_) => true,
-        Action::Prompt(prompt) => RunEvaluator::of(flow, state).is_confirmed(prompt),
+        Action::Prompt(prompt) => {
+            let submitted = step.submission.as_ref().map(|submission| &submission.output);
+            let output = submitted.or(step.output.as_ref()).unwrap_or(&Value::Null);
+            RunEvaluator::of(flow, state).is_confirmed(key, prompt, output)
+        }
         _ => false,
     });
     let Some(index) = flow.index(key.top()).filter(|_| asks) else { return true };

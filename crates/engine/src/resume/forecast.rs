@@ -15,13 +15,11 @@ use serde_json::{Value, json};
 use super::selection::is_given;
 use crate::interpreter::WorldView;
 use crate::interpreter::command::NextCommand;
-use crate::interpreter::evaluator::{
-    Execution, RunEvaluator, asks_status, context, field, is_loop,
-};
+use crate::interpreter::evaluator::{Execution, RunEvaluator, asks_status, field, is_loop};
 use crate::interpreter::scope::RunScope;
 use crate::interpreter::step_action::{millis, polls_until};
 use crate::state::{Phase, State, StepStatus};
-use crate::{Cause, Flow, StepKey, limits, secret_placeholder};
+use crate::{Cause, Flow, StepKey, limits, secret_placeholder, view};
 
 /// An exact count or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -375,7 +373,7 @@ impl<'o> Outlook<'o> {
             None => return fate,
             Some(When::Expr(bare)) if self.knows(&bare.expr) => self.names().holds("if", bare).ok(),
             Some(When::Condition(condition)) if !self.varies => {
-                match condition.decide(&Value::Object(context(self.state))) {
+                match condition.decide(&view::outer_variables(self.flow, self.state)) {
                     Truth::Holds => Some(true),
                     Truth::Fails => Some(false),
                     Truth::Undecided(_) => None,

@@ -183,6 +183,8 @@ pub struct StepState {
     pub wrote: Option<WriteRecord>,
     pub began_ms: Option<u64>,
     pub ended_ms: Option<u64>,
+    /// The sequence number of the event that ended it.
+    pub(crate) ended_seq: u64,
 }
 
 /// A child run that a step started.

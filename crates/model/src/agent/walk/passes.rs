@@ -93,8 +93,13 @@ impl<'w, 'c> Passes<'w, 'c> {
     }
 }
 
+/// The variable of a count: what outputs decide, or else what is known.
+fn counted<'s>(name: &str, scope: &'s WalkScope<'_, '_>) -> Option<&'s Value> {
+    scope.get(name).or_else(|| scope.theirs(name))
+}
+
 fn count(name: &str, scope: &WalkScope<'_, '_>) -> Result<usize, WalkError> {
-    let number = match scope.get(name) {
+    let number = match counted(name, scope) {
         Some(Value::Number(number)) => number.as_f64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,
@@ -109,7 +114,7 @@ fn count(name: &str, scope: &WalkScope<'_, '_>) -> Result<usize, WalkError> {
 }
 
 fn mismatch(name: &str, expected: &'static str, scope: &WalkScope<'_, '_>) -> WalkError {
-    let actual = match scope.get(name) {
+    let actual = match counted(name, scope) {
         None => "missing".to_owned(),
         Some(Value::Null) => "null".to_owned(),
         Some(Value::Bool(_)) => "a boolean".to_owned(),
