@@ -6,6 +6,11 @@ use milepost_model::secret::Secret;
 pub trait SecretSource: Send + Sync {
     /// The secret with this name.
     fn secret(&self, name: &str) -> Result<Secret, SecretSourceError>;
+
+    /// A user name or client id that is stored like a secret but is none: it is never masked.
+    fn identifier(&self, name: &str) -> Result<String, SecretSourceError> {
+        Ok(self.secret(name)?.reveal().to_owned())
+    }
 }
 
 /// Why a secret cannot be read. Contains its name, never its value.

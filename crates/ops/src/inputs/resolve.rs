@@ -88,7 +88,7 @@ impl SplitInputs {
 
     /// The mask that hides these secrets in output.
     pub(crate) fn mask(&self) -> Mask {
-        let mut mask = Mask::new();
+        let mut mask = Mask::guard();
         self.secrets.iter().for_each(|(name, secret)| mask.add(name, secret));
         mask
     }

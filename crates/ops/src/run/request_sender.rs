@@ -261,7 +261,7 @@ impl CatalogSender {
     ) -> Result<(Cow<'d, Request>, Mask)> {
         let OutgoingRequest { context, call, .. } = sending;
         let DraftedRequest { loaded, prepared, .. } = drafted;
-        let mut mask = Mask::new();
+        let mut mask = Mask::guard();
         let mut built = Cow::Borrowed(&drafted.built);
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
