@@ -75,6 +75,10 @@ pub const MASKED_CHARS_MIN: usize = 12;
 pub const GUARDED_CHARS_MIN: usize = 4;
 /// Minimum length of a spelling of a secret, where a run of backslashes counts once.
 pub const SPELLING_UNITS_MIN: usize = 4;
+/// Minimum length of the beginning of a secret to be recognized at the end of truncated data.
+pub const PART_UNITS_MIN: usize = 6;
+/// Maximum length of the beginning of a secret at the end of truncated data, in bytes.
+pub const PART_BYTES: usize = 16 << 10;
 /// Maximum length of the name in a mark that stands for a secret, in characters.
 pub const MARK_NAME_CHARS: usize = 200;
 /// Maximum number of secrets that a process remembers in order to mask them.

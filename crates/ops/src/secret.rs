@@ -6,6 +6,7 @@ use milepost_model::suggest;
 use milepost_store::secrets::{SecretEntry, SecretError, SecretName};
 use url::{Origin, Url};
 
+use crate::masked_values;
 use crate::prelude::*;
 
 /// A secret, without its value.
@@ -44,6 +45,7 @@ pub fn check(name: &str, origin: Option<&str>) -> Result<()> {
 pub fn set(writer: &Writer, name: &str, value: Secret, origin: Option<&str>) -> Result<()> {
     let name = parsed(name)?;
     let origin = origin.map(origin_of).transpose()?;
+    masked_values::refuse_in_text("value", value.reveal())?;
     writer.vault()?.set(&name, value, origin.as_ref()).or_problem()
 }
 

@@ -70,13 +70,34 @@ pub fn shown_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// Bytes in which each secret is overwritten, so that their length stays the same.
+pub fn overwritten(mut bytes: Vec<u8>) -> Vec<u8> {
+    if let Some(mask) = mask() {
+        let found: Vec<_> = mask.find_all(&bytes).map(|found| found.at).collect();
+        found.into_iter().for_each(|at| bytes[at].fill(b'*'));
+    }
+    bytes
+}
+
 /// The beginning of a text, of at most this many characters. It does not end within a secret, half
 /// of which would not be recognized later.
 pub fn beginning(text: &str, chars: usize) -> &str {
-    let Some((end, _)) = text.char_indices().nth(chars) else { return text };
-    let Some(mask) = mask() else { return &text[..end] };
-    let cut = mask.find_all(text.as_bytes()).map(|found| found.at).find(|at| at.end > end);
-    &text[..cut.map_or(end, |at| at.start.min(end))]
+    let end = text.char_indices().nth(chars).map_or(text.len(), |(end, _)| end);
+    &text[..whole(text.as_bytes(), end)]
+}
+
+/// The last offset up to a given one at which bytes can be cut without cutting a secret.
+pub fn whole(bytes: &[u8], end: usize) -> usize {
+    let end = end.min(bytes.len());
+    let Some(mask) = mask().filter(|_| end < bytes.len()) else { return end };
+    let cut = mask.find_all(bytes).map(|found| found.at).find(|at| at.end > end);
+    cut.map_or(end, |at| at.start.min(end))
+}
+
+/// Bytes that were cut off somewhere, without the part of a secret that they may end with.
+pub fn without_part(bytes: &[u8]) -> &[u8] {
+    let part = mask().and_then(|mask| mask.part_at_end(bytes));
+    &bytes[..part.unwrap_or(bytes.len())]
 }
 
 impl Known {
@@ -122,8 +143,15 @@ mod tests {
         assert_eq!(beginning(text, 7), "before ");
         assert_eq!(beginning(text, 28), "before correct-horse-battery");
         assert_eq!(beginning(text, 300), text);
+        assert_eq!(without_part(b"before correct-hor"), b"before ");
+        assert_eq!(without_part(b"before Y29ycmVjdC1ob3"), b"before ");
+        assert_eq!(without_part(text.as_bytes()), text.as_bytes());
         assert_eq!(shown(text), "before [secret:K] after");
         assert_eq!(shown_value(json!({"a": [text]})), json!({"a": ["before [secret:K] after"]}));
+        assert_eq!(
+            overwritten(b"\xff correct-horse-battery!".to_vec()),
+            b"\xff *********************!"
+        );
         assert_eq!(shown_bytes(b"\xff correct-horse-battery"), &b"\xff [secret:K]"[..]);
     }
 

@@ -12,7 +12,9 @@ use serde_json::Value;
 
 use super::spelling::{self, Place, Spelling};
 use super::{Secret, mark};
-use crate::limits::{GUARDED_CHARS_MIN, MASKED_CHARS_MIN, SPELLING_UNITS_MIN};
+use crate::limits::{
+    GUARDED_CHARS_MIN, MASKED_CHARS_MIN, PART_BYTES, PART_UNITS_MIN, SPELLING_UNITS_MIN,
+};
 
 /// The secrets to look for.
 ///
@@ -162,6 +164,17 @@ impl Mask {
         headers.iter().map(|(name, value)| (hide(name), hide(value))).collect()
     }
 
+    /// Where the beginning of a secret starts that the end of the bytes cut off.
+    pub(super) fn part_at_end(&self, bytes: &[u8]) -> Option<usize> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut search = self.search(bytes, false);
+        let first = bytes.len().saturating_sub(PART_BYTES);
+        (first..bytes.len())
+            .find(|at| search.part(*at).is_some_and(|units| units >= PART_UNITS_MIN))
+    }
+
     fn masked<'a>(&self, bytes: &'a [u8], is_text: bool) -> Cow<'a, [u8]> {
         let mut out = Vec::new();
         let mut done = 0;
@@ -285,35 +298,58 @@ impl<'m> Search<'m> {
     /// The longest spelling that begins at an offset, and its end.
     fn longest(&mut self, start: usize) -> Option<(u32, usize)> {
         let mut best: Option<(u32, usize)> = None;
-        let (mask, text, is_text) = (self.mask, self.text, self.is_text);
-        self.places.clear();
-        self.places.push((0, start));
-        while !self.places.is_empty() {
-            self.next.clear();
-            let next = &mut self.next;
-            for &(node, at) in &self.places {
-                // Some characters can be read in two ways, so several offsets are followed at once.
-                spelling::read(Place { text, at, is_text }, &mut |unit, end| {
-                    let lost = unit == char::REPLACEMENT_CHARACTER;
-                    let fits =
-                        |other: char| other == unit || lost && matches!(other, '\u{80}'..='\u{ff}');
-                    let children = mask.children(node).filter(|(_, other)| fits(*other));
-                    next.extend(children.map(|(child, _)| (child, end)));
-                });
-            }
-            if next.len() > 1 {
-                next.sort_unstable();
-                next.dedup();
-            }
-            for &(node, end) in next.iter() {
-                let form = mask.nodes[node as usize].form;
+        self.begin(start);
+        while self.advance() {
+            for &(node, end) in &self.places {
+                let form = self.mask.nodes[node as usize].form;
                 if let Some(form) = form.filter(|_| best.is_none_or(|(_, other)| end > other)) {
                     best = Some((form, end));
                 }
             }
-            std::mem::swap(&mut self.places, &mut self.next);
         }
         best
+    }
+
+    /// The number of units of a spelling that begins at an offset and is cut off by the end.
+    fn part(&mut self, start: usize) -> Option<usize> {
+        let mut part = None;
+        let mut units = 0;
+        self.begin(start);
+        while self.advance() {
+            units += 1;
+            if self.places.iter().any(|(_, end)| *end == self.text.len()) {
+                part = Some(units);
+            }
+        }
+        part.filter(|_| self.longest(start).is_none())
+    }
+
+    fn begin(&mut self, start: usize) {
+        self.places.clear();
+        self.places.push((0, start));
+    }
+
+    /// Reads one unit further in every way; `false` if no spelling goes on.
+    fn advance(&mut self) -> bool {
+        let (mask, text, is_text) = (self.mask, self.text, self.is_text);
+        self.next.clear();
+        let next = &mut self.next;
+        for &(node, at) in &self.places {
+            // Some characters can be read in two ways, so several offsets are followed at once.
+            spelling::read(Place { text, at, is_text }, &mut |unit, end| {
+                let lost = unit == char::REPLACEMENT_CHARACTER;
+                let fits =
+                    |other: char| other == unit || lost && matches!(other, '\u{80}'..='\u{ff}');
+                let children = mask.children(node).filter(|(_, other)| fits(*other));
+                next.extend(children.map(|(child, _)| (child, end)));
+            });
+        }
+        if next.len() > 1 {
+            next.sort_unstable();
+            next.dedup();
+        }
+        std::mem::swap(&mut self.places, &mut self.next);
+        !self.places.is_empty()
     }
 
     fn found(&mut self, form: Form, mut at: Range<usize>) -> SecretMatch<'m> {

@@ -110,7 +110,7 @@ pub(super) fn read(place: Place<'_>, found: &mut dyn FnMut(char, usize)) {
             percent(text, at, found);
         }
         Some(b'\\') => {
-            found('\\', after_backslashes(text, at));
+            backslashes(text, at + 1, found);
             escape(text, at, found);
         }
         Some(b'+') => {
@@ -146,7 +146,7 @@ fn percent(text: &[u8], at: usize, found: &mut dyn FnMut(char, usize)) {
     while let Some(byte) = hex_byte(text, digits) {
         let end = digits + 2;
         if byte == b'\\' {
-            found('\\', after_backslashes(text, end));
+            backslashes(text, end, found);
         } else if byte.is_ascii() {
             found(char::from(byte.to_ascii_lowercase()), end);
         } else {
@@ -215,7 +215,7 @@ fn unicode(text: &[u8], at: usize, found: &mut dyn FnMut(char, usize)) {
     let Some(Ok(char)) = decoded.next() else { return };
     let end = if char.len_utf16() == 2 { second.map_or(end, |(_, end)| end) } else { end };
     match char {
-        '\\' => found('\\', after_backslashes(text, end)),
+        '\\' => backslashes(text, end, found),
         char => found(folded(char), end),
     }
 }
@@ -224,6 +224,18 @@ fn unicode(text: &[u8], at: usize, found: &mut dyn FnMut(char, usize)) {
 fn after_run(text: &[u8], at: usize) -> usize {
     let run = text[at.min(text.len())..].iter().take_while(|byte| **byte == b'\\').count();
     at + run
+}
+
+/// Reads a run of backslashes whose first one ends at `at`. The last ones may belong to the escape
+/// that follows, whose number of backslashes doubles with each level.
+fn backslashes(text: &[u8], at: usize, found: &mut dyn FnMut(char, usize)) {
+    let end = after_backslashes(text, at);
+    found('\\', end);
+    for others in [1, 2, 4, 8] {
+        if end >= at + others {
+            found('\\', end - others);
+        }
+    }
 }
 
 /// The end of a run of backslashes, some of which may be percent-encoded.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_model::input::{DefaultFrom, ProviderError};
 use milepost_model::problem::Argument;
-use milepost_model::secret::{Mask, Secret, mark};
+use milepost_model::secret::{Mask, Secret, known, mark};
 use milepost_model::workflow::Workflow;
 
 use super::gather::{GatheredInputs, InputOrigin, gather};
@@ -75,7 +75,9 @@ impl SplitInputs {
             };
             let shown = match input.filter(|input| input.is_secret()) {
                 Some(_) => {
-                    split.secrets.insert(name.clone(), Secret::new(plain_text(&value)));
+                    let secret = Secret::new(plain_text(&value));
+                    known::register(name, &secret);
+                    split.secrets.insert(name.clone(), secret);
                     Value::String(mark(name))
                 }
                 None => value.clone(),

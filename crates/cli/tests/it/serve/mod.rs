@@ -3,6 +3,7 @@
 mod ask;
 mod edge;
 mod guard;
+mod masks;
 mod oauth;
 pub(crate) mod page;
 mod probe;

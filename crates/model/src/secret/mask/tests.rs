@@ -51,6 +51,8 @@ fn escaped_forms_go() {
     check(r#"pa"ss\w"#, r#"{"a":"pa\"ss\\w"}"#, r#"{"a":"[secret:k]"}"#);
     check(r#"pa"ss\w"#, r#""{\"a\":\"pa\\\"ss\\\\w\"}""#, r#""{\"a\":\"[secret:k]\"}""#);
     check("line\nbreak", r"line\nbreak", "[secret:k]");
+    check("a\\9b\\\nc", r"\u0061\u005c\u0039b\\\nc", "[secret:k]");
+    check("a\\9b\\\nc", r"\\u0061\\u005c\\u0039b\\\\\\nc", "[secret:k]");
     check("a/b/c/d", r"a\/b\/c\/d", "[secret:k]");
     check("ключ🔑", r"\u043a\u043b\u044e\u0447\ud83d\udd11", "[secret:k]");
 }
