@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use milepost_model::problem::{Code, Problem};
-use milepost_model::secret::known;
+use milepost_model::secret::known_secrets;
 pub(crate) use milepost_model::suggest::count;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -108,7 +108,7 @@ impl Terminal {
             Problem::new(Code::Internal, message, "report this, including the command you ran")
         })?;
         // Masked first, because masking undoes the escapes in a string that contains a secret.
-        self.line(safe_json(&known::shown(&json)));
+        self.line(safe_json(&known_secrets::shown(&json)));
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl Terminal {
 
     /// Writes a line of the result.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {
-        let text = known::shown(text.as_ref());
+        let text = known_secrets::shown(text.as_ref());
         let text = match text.starts_with(NEXT) {
             true => typeable(&text, *IN_DEMO),
             false => text,
@@ -129,13 +129,13 @@ impl Terminal {
 
     /// Writes paragraphs as part of the result, wrapped for a terminal.
     pub(crate) fn page(&mut self, text: &str) {
-        let text = &*known::shown(text);
+        let text = &*known_secrets::shown(text);
         if self.wraps.0 { self.line(wrap::page(text, self.width)) } else { self.line(text) }
     }
 
     /// Writes bytes as they are, except for secrets, for a pipe or a file.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
-        let bytes = &*known::shown_bytes(bytes);
+        let bytes = &*known_secrets::shown_bytes(bytes);
         // Bypasses the color filter. This thread holds the reentrant lock, so it can be taken
         // again.
         self.write(|_| io::stdout().write_all(bytes));
@@ -160,7 +160,7 @@ impl Terminal {
     /// Prints what the user must not miss: errors, and the subject of a question.
     pub(crate) fn notice(&mut self, text: impl AsRef<str>) {
         // If standard error is closed, there is nobody to notify.
-        let text = known::shown(text.as_ref());
+        let text = known_secrets::shown(text.as_ref());
         let text = typeable(&text, *IN_DEMO);
         let is_terminal = match self.err {
             Remarks::Stderr(_) => self.wraps.1,
@@ -249,7 +249,7 @@ pub(crate) fn safe_json(json: &str) -> String {
 /// Escapes unsafe characters in third-party text.
 pub(crate) fn safe(text: &str) -> String {
     // Masked first, because an escaped or shortened secret would not be found later.
-    let text = &*known::shown(text);
+    let text = &*known_secrets::shown(text);
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if is_unsafe(c) && c != '\n' {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use milepost_model::secret::{Secret, known};
+use milepost_model::secret::{Secret, known_secrets};
 use milepost_ops::{Caller, CallerKind, PromptError};
 
 use crate::limits;
@@ -134,7 +134,7 @@ pub(crate) fn has_terminal() -> bool {
 
 /// Wraps a question or a warning if it goes to a terminal.
 fn wrapped(text: &str) -> String {
-    let text = known::shown(text);
+    let text = known_secrets::shown(text);
     match io::stderr().is_terminal() {
         true => wrap::remark(&text, width()).into_owned(),
         false => text.into_owned(),

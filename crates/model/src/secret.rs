@@ -1,11 +1,11 @@
 //! Secret values, and masking them in everything that is shown.
 //!
-//! Data is never masked: what is stored, compared or sent keeps its value. [`known`] lists the
+//! Data is never masked: what is stored, compared or sent keeps its value. [`known_secrets`] lists the
 //! secrets of this process, and everything that people or models see is masked with it where the
 //! output is built, before it is truncated, because half a secret would not be found.
 
 mod json_text;
-pub mod known;
+pub mod known_secrets;
 mod mask;
 mod spelling;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use milepost_model::secret::known;
+use milepost_model::secret::known_secrets;
 use milepost_store::Locations;
 
 use crate::lru_cache::LruCache;
@@ -54,8 +54,9 @@ impl FetchedChoices {
 
     /// Caches items for other processes as well, unless they contain a secret.
     pub(crate) fn keep(&self, key: String, fetched: FetchedItems) -> Arc<FetchedItems> {
-        // Best effort: a failure only costs another request to the API. The files are not encrypted.
-        let is_secret = |bytes: &[u8]| known::mask().is_some_and(|mask| mask.finds_bytes(bytes));
+        // Best effort: a failure only costs another request to the API. Files are not encrypted.
+        let is_secret =
+            |bytes: &[u8]| known_secrets::mask().is_some_and(|mask| mask.finds_bytes(bytes));
         if let Some(bytes) = serde_json::to_vec(&fetched).ok().filter(|bytes| !is_secret(bytes)) {
             let _ = self.disk.write(&key, &bytes);
         }

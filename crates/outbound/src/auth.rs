@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use milepost_catalog::command::{Location, SecurityRequirement, SecurityScheme};
 use milepost_model::id::CatalogId;
-use milepost_model::secret::{Mask, Secret, known, mark};
+use milepost_model::secret::{Mask, Secret, known_secrets, mark};
 use url::Url;
 
 use crate::client::Client;
@@ -273,7 +273,7 @@ impl Authenticator {
                 let token = self.tokens.token(self, client, &grant, mask).await?;
                 let value = token.token.clone();
                 mask.add(&token_name(name), &value);
-                known::register(&token_name(name), &value);
+                known_secrets::register(&token_name(name), &value);
                 ready.tokens.push(token);
                 value
             }

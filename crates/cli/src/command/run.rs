@@ -5,7 +5,7 @@ use std::path::Path;
 
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
-use milepost_model::secret::known;
+use milepost_model::secret::known_secrets;
 use milepost_ops::command::run::{Paginate, Request, Response, RunCommand};
 use milepost_ops::command::typed_arguments::{self, TypedArguments, TypedBody};
 use milepost_store::{read_document, write_atomic};
@@ -111,7 +111,7 @@ fn check_writable(output: &Path) -> CliResult<()> {
 fn write_body(response: &Response, output: &Path) -> CliResult<usize> {
     let bytes = match (&response.body_path, &response.body) {
         (Some(path), _) => read_document(Path::new(path), usize::MAX - 1)?,
-        (None, Some(body)) => known::shown(&text(body)).into_owned().into_bytes(),
+        (None, Some(body)) => known_secrets::shown(&text(body)).into_owned().into_bytes(),
         (None, None) => Vec::new(),
     };
     write_atomic(output, &bytes, true)?;

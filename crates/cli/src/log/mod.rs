@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use milepost_model::problem::{Code, Problem};
-use milepost_model::secret::known;
+use milepost_model::secret::known_secrets;
 use milepost_store::open_log;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
@@ -150,7 +150,7 @@ impl<'w, W: fmt::MakeWriter<'w>> fmt::MakeWriter<'w> for MaskedLog<W> {
 impl<W: Write> Write for MaskedLog<W> {
     /// Writes a line, which arrives in one piece.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.write_all(&known::shown_bytes(line))?;
+        self.0.write_all(&known_secrets::shown_bytes(line))?;
         Ok(line.len())
     }
 

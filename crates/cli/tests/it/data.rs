@@ -95,18 +95,18 @@ impl Numbers {
 /// Every spelling in which a secret is recognized.
 fn spellings() -> Vec<String> {
     let bytes = SECRET.as_bytes();
-    let strict: String = bytes.iter().map(|byte| format!("%{byte:02X}")).collect();
-    let form: String = SECRET
-        .chars()
-        .map(|c| match c {
-            ' ' => "+".to_owned(),
-            c if c.is_ascii_alphanumeric() => c.to_string(),
-            c => c.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect(),
-        })
-        .collect();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let each = |bytes: &[u8], write: fn(&u8) -> String| -> String {
+        bytes.iter().map(write).collect::<Vec<_>>().concat()
+    };
+    let strict = each(bytes, |byte| format!("%{byte:02X}"));
+    let form = each(bytes, |byte| match byte {
+        b' ' => "+".to_owned(),
+        byte if byte.is_ascii_alphanumeric() => char::from(*byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    let hex = each(bytes, |byte| format!("{byte:02x}"));
     let inner = json!(SECRET).to_string().trim_matches('"').to_owned();
-    let unicode: String = SECRET.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+    let unicode: Vec<String> = SECRET.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
     let mut all = vec![
         SECRET.to_owned(),
         SECRET.to_lowercase(),
@@ -119,7 +119,7 @@ fn spellings() -> Vec<String> {
         hex,
         json!(inner).to_string().trim_matches('"').to_owned(),
         inner,
-        unicode,
+        unicode.concat(),
     ];
     for before in ["", "u", "us", "use"] {
         let text = format!("{before}{SECRET}.");

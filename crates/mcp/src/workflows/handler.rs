@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use milepost_model::secret::known;
+use milepost_model::secret::known_secrets;
 use milepost_model::suggest;
 use milepost_ops::{Code, OperationSpec, Problem, Response, Task, correlation};
 use rmcp::handler::server::ServerHandler;
@@ -377,7 +377,7 @@ impl WorkflowServer {
         }
         self.shared.repeats.forget(operation.name);
         // Masked before it is shortened, because half a secret would not be found.
-        let mut result = known::shown_value(read(answer.json()).map_err(refused)?);
+        let mut result = known_secrets::shown_value(read(answer.json()).map_err(refused)?);
         let mut links = Vec::new();
         if ["run", "run_id", "runs"].iter().any(|name| result.get(name).is_some()) {
             suggested_call::told(&mut result, operation.name, arguments, self.style());

@@ -4,7 +4,7 @@
 //! it. No state is kept here.
 
 use milepost_model::problem::Category;
-use milepost_model::secret::known;
+use milepost_model::secret::known_secrets;
 use milepost_ops::run::cancel::{self, CancelRun};
 use milepost_ops::run::events::{self, ReadEvents};
 use milepost_ops::run::list::{self, ListRuns, ListedRun};
@@ -113,7 +113,7 @@ pub(super) fn detailed(
 /// The result that the tool call would have had if it had waited.
 fn result(run: &TaskRun, style: ToolStyle) -> Result<CallToolResult, Problem> {
     // Masked before it is shortened, because half a secret would not be found.
-    let mut shown = known::shown_value(suggested_call::written(&run.view, style)?);
+    let mut shown = known_secrets::shown_value(suggested_call::written(&run.view, style)?);
     shown["updated_ms"] = run.updated_ms.into();
     let links = shorten::shorten(&mut shown, limits::REPLY_BYTES);
     let has_failed = run.view.status == RunStatus::Failed;
@@ -367,7 +367,7 @@ fn refused(run: &RunView, step: &str) -> String {
         return String::new();
     }
     let all = issues.join("\n");
-    let all = known::beginning(&all, limits::ISSUES_CHARS);
+    let all = known_secrets::beginning(&all, limits::ISSUES_CHARS);
     format!("; the last submission was rejected: {all}")
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::limits;
-use crate::secret::known;
+use crate::secret::known_secrets;
 
 /// The candidate most similar to a word, if it is similar enough and there is no tie.
 pub fn nearest<'c, S: AsRef<str> + ?Sized + 'c>(
@@ -105,7 +105,7 @@ impl Sketch {
 
 /// Truncates text to fit into a sentence.
 pub fn excerpt(text: &str) -> String {
-    match known::beginning(text, limits::EXCERPT_CHARS) {
+    match known_secrets::beginning(text, limits::EXCERPT_CHARS) {
         beginning if beginning.len() < text.len() => format!("{beginning}…"),
         whole => whole.to_owned(),
     }

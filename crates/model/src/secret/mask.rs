@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::spelling::{self, Place, Spelling};
+use super::spelling::{self, ReadingPlace, SecretSpelling};
 use super::{Secret, mark};
 use crate::limits::{
     GUARDED_CHARS_MIN, MASKED_CHARS_MIN, PART_BYTES, PART_UNITS_MIN, SPELLING_UNITS_MIN,
@@ -198,7 +198,7 @@ impl Mask {
         if !self.strength.is_enough(value) {
             return;
         }
-        for Spelling { units, shares_first, shares_last } in spelling::all(value) {
+        for SecretSpelling { units, shares_first, shares_last } in spelling::all(value) {
             if units.len() >= SPELLING_UNITS_MIN {
                 self.insert(&units, Form { secret, shares_first, shares_last });
             }
@@ -336,7 +336,7 @@ impl<'m> Search<'m> {
         let next = &mut self.next;
         for &(node, at) in &self.places {
             // Some characters can be read in two ways, so several offsets are followed at once.
-            spelling::read(Place { text, at, is_text }, &mut |unit, end| {
+            spelling::read(ReadingPlace { text, at, is_text }, &mut |unit, end| {
                 let lost = unit == char::REPLACEMENT_CHARACTER;
                 let fits =
                     |other: char| other == unit || lost && matches!(other, '\u{80}'..='\u{ff}');
@@ -373,8 +373,6 @@ impl<'m> Search<'m> {
 struct BytePairs(Vec<u64>);
 
 impl BytePairs {
-    const WORDS: usize = (1 << 16) / 64;
-
     fn has(&self, first: u8, second: u8) -> bool {
         let index = usize::from(first) << 8 | usize::from(second);
         self.0.get(index / 64).is_some_and(|word| word & 1 << (index % 64) != 0)
@@ -382,7 +380,7 @@ impl BytePairs {
 
     /// Adds every pair of bytes that a spelling with these first units can begin with.
     fn add(&mut self, first: char, second: char) {
-        self.0.resize(Self::WORDS, 0);
+        self.0.resize((1 << 16) / 64, 0);
         for (one, is_whole) in spelling::first_bytes(first) {
             if is_whole {
                 spelling::first_bytes(second).into_iter().for_each(|(two, _)| self.put(one, two));

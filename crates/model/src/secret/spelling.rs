@@ -10,45 +10,45 @@ use crate::document::hex;
 use crate::limits::MASKED_BASE64_BYTES_MIN;
 
 /// One way to write a secret.
-pub(super) struct Spelling {
+pub(super) struct SecretSpelling {
     pub(super) units: Vec<char>,
     pub(super) shares_first: bool,
     pub(super) shares_last: bool,
 }
 
 /// All ways to write a value.
-pub(super) fn all(value: &str) -> Vec<Spelling> {
-    let mut spellings = vec![Spelling::whole(value)];
+pub(super) fn all(value: &str) -> Vec<SecretSpelling> {
+    let mut spellings = vec![SecretSpelling::whole(value)];
     if value.len() >= MASKED_BASE64_BYTES_MIN {
-        spellings.push(Spelling::whole(&hex(value.as_bytes())));
+        spellings.push(SecretSpelling::whole(&hex(value.as_bytes())));
         for offset in 0..3 {
-            spellings.extend(Spelling::base64(value, offset));
+            spellings.extend(SecretSpelling::base64(value, offset));
         }
     }
     spellings
 }
 
-impl Spelling {
-    fn whole(text: &str) -> Spelling {
+impl SecretSpelling {
+    fn whole(text: &str) -> SecretSpelling {
         let mut units: Vec<char> = Vec::with_capacity(text.len());
         for char in text.chars() {
             if char != '\\' || units.last() != Some(&'\\') {
                 units.push(folded(char));
             }
         }
-        Spelling { units, shares_first: false, shares_last: false }
+        SecretSpelling { units, shares_first: false, shares_last: false }
     }
 
     /// The base64 characters that encode only the value when `offset` bytes come before it in its
     /// group of three, in both alphabets.
-    fn base64(value: &str, offset: usize) -> [Spelling; 2] {
+    fn base64(value: &str, offset: usize) -> [SecretSpelling; 2] {
         let mut bytes = vec![0; offset];
         bytes.extend_from_slice(value.as_bytes());
         let (first, last) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
-        let cut = |encoded: String| Spelling {
+        let cut = |encoded: String| SecretSpelling {
             shares_first: offset > 0,
             shares_last: !bytes.len().is_multiple_of(3),
-            ..Spelling::whole(&encoded[first..last])
+            ..SecretSpelling::whole(&encoded[first..last])
         };
         [cut(STANDARD_NO_PAD.encode(&bytes)), cut(URL_SAFE_NO_PAD.encode(&bytes))]
     }
@@ -92,7 +92,7 @@ const LOST: &[u8] = "\u{fffd}".as_bytes();
 
 /// An offset in a text.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'t> {
+pub(super) struct ReadingPlace<'t> {
     pub(super) text: &'t [u8],
     pub(super) at: usize,
     /// Whether the text is valid UTF-8.
@@ -101,8 +101,8 @@ pub(super) struct Place<'t> {
 
 /// Calls `found` with each unit that the text at an offset can be read as, and with its end. A
 /// character that was lost when Latin-1 was decoded as UTF-8 is read as the replacement character.
-pub(super) fn read(place: Place<'_>, found: &mut dyn FnMut(char, usize)) {
-    let Place { text, at, is_text } = place;
+pub(super) fn read(place: ReadingPlace<'_>, found: &mut dyn FnMut(char, usize)) {
+    let ReadingPlace { text, at, is_text } = place;
     match text.get(at) {
         None => {}
         Some(b'%') => {

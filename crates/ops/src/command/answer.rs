@@ -2,7 +2,7 @@
 //! masks secrets.
 
 use milepost_catalog::document::ParsedDocument;
-use milepost_model::secret::known;
+use milepost_model::secret::known_secrets;
 use milepost_outbound::Response;
 use milepost_syntax::json::document::{JsonKind, JsonNode};
 
@@ -50,7 +50,7 @@ pub(crate) fn headers(response: &Response) -> Map<String, Value> {
 /// A response body, parsed according to its content type.
 pub(crate) fn body(response: &Response, notes: &mut Vec<String>) -> AnswerBody {
     let bytes = match response.truncated {
-        true => known::without_part(&response.body),
+        true => known_secrets::without_part(&response.body),
         false => &response.body,
     };
     if bytes.is_empty() {

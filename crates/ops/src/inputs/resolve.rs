@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_model::input::{DefaultFrom, ProviderError};
 use milepost_model::problem::Argument;
-use milepost_model::secret::{Mask, Secret, known, mark};
+use milepost_model::secret::{Mask, Secret, known_secrets, mark};
 use milepost_model::workflow::Workflow;
 
 use super::gather::{GatheredInputs, InputOrigin, gather};
@@ -76,7 +76,7 @@ impl SplitInputs {
             let shown = match input.filter(|input| input.is_secret()) {
                 Some(_) => {
                     let secret = Secret::new(plain_text(&value));
-                    known::register(name, &secret);
+                    known_secrets::register(name, &secret);
                     split.secrets.insert(name.clone(), secret);
                     Value::String(mark(name))
                 }

@@ -23,7 +23,7 @@ use milepost_engine::{Failure, FailureKind};
 use milepost_mock::{Mock, MockRequest, MockSettings, MockSource};
 use milepost_model::document::hex;
 use milepost_model::id::RunId;
-use milepost_model::secret::{Mask, Secret, known};
+use milepost_model::secret::{Mask, Secret, known_secrets};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
     ApiResponse, CallError, CallRetry, Outgoing, Oversize, RequestPermit, Response, SendFault,
@@ -126,7 +126,7 @@ impl CatalogSender {
         if secrets.is_empty() {
             return;
         }
-        secrets.iter().for_each(|(name, secret)| known::register(name, secret));
+        secrets.iter().for_each(|(name, secret)| known_secrets::register(name, secret));
         let mut inputs = locked(&self.shared.inputs);
         inputs.entry(run.clone()).or_default().extend(secrets);
     }
@@ -338,7 +338,7 @@ impl CatalogSender {
         let config = self.writer().reader.live_config().ok()?;
         let name = config.env_allow.iter().find(|allowed| *allowed == name)?;
         let variable = self.writer().variable(name).map(Secret::new)?;
-        known::register(name, &variable);
+        known_secrets::register(name, &variable);
         Some(variable)
     }
 
@@ -602,7 +602,7 @@ fn judged(
         Value::Null => String::new(),
         output => plain_text(output),
     };
-    let excerpt = known::beginning(&body, limits::FAILURE_BODY_CHARS);
+    let excerpt = known_secrets::beginning(&body, limits::FAILURE_BODY_CHARS);
     let target = answer.headers.get("location").and_then(Value::as_str);
     let message = match target.filter(|_| is_redirected) {
         Some(target) => {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac as _};
-use milepost_model::secret::{Secret, SecretMatch, known};
+use milepost_model::secret::{Secret, SecretMatch, known_secrets};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::Sha256;
 
@@ -56,7 +56,7 @@ impl RowSeal {
 
     /// The row for some data.
     pub(super) fn seal<'d>(&self, data: &'d [u8]) -> Cow<'d, [u8]> {
-        let mask = known::mask();
+        let mask = known_secrets::mask();
         let mut found = mask.iter().flat_map(|mask| mask.find_all(data)).peekable();
         if found.peek().is_none() && data.first() != Some(&SEALED) {
             return Cow::Borrowed(data);
@@ -116,7 +116,7 @@ impl RowSeal {
         let text = self.keys.sealing.open_in_place(nonce, Aad::empty(), &mut sealed).ok()?;
         let (name, value, spelled): (String, String, Option<String>) =
             serde_json::from_slice(text).ok()?;
-        known::register(&name, &Secret::new(value.as_str()));
+        known_secrets::register(&name, &Secret::new(value.as_str()));
         match spelled {
             None => Some(value.into_bytes()),
             Some(latin) => latin.chars().map(|char| u8::try_from(char).ok()).collect(),
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_sealed_row_survives() {
-        known::register("K", &Secret::new("correct-horse-battery"));
+        known_secrets::register("K", &Secret::new("correct-horse-battery"));
         let row = round_trip(b"{\"a\":\"correct-horse-battery\"}");
         for data in [&b"\x01"[..], b"\x01\x02abc\x03", b"\x02\x02\x03\x03", &row] {
             round_trip(data);
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_spelling_is_encrypted_and_restored() {
-        known::register("K", &Secret::new("päss/word \"7\""));
+        known_secrets::register("K", &Secret::new("päss/word \"7\""));
         for spelled in [
             &b"p\xc3\xa4ss/word \"7\""[..],
             b"P\xe4SS/WORD \"7\"",
@@ -196,10 +196,10 @@ mod tests {
             SecretMatch { at: 0..1, name: "K", secret: &Secret::new("correct-horse-battery") };
         let token = seal().token(&found, b"CORRECT-HORSE-BATTERY");
         let row = [b"\x01a \x02", token.as_bytes(), b"\x03 b"].concat();
-        assert!(known::mask().is_none());
+        assert!(known_secrets::mask().is_none());
         let data = seal().open(row.clone()).expect("opens");
         assert_eq!(data, b"a CORRECT-HORSE-BATTERY b");
-        assert_eq!(known::shown("x correct-horse-battery"), "x [secret:K]");
+        assert_eq!(known_secrets::shown("x correct-horse-battery"), "x [secret:K]");
         assert_eq!(RowSeal::new(&[9; 32], &[8; 32]).open(row), None, "another key");
         assert_eq!(seal().open(b"\x01a \x02abc\x03".to_vec()), None);
         assert_eq!(seal().open(b"\x01a \x02abc".to_vec()), None);

@@ -13,7 +13,7 @@ mod name;
 
 use std::path::PathBuf;
 
-use milepost_model::secret::{Secret, known};
+use milepost_model::secret::{Secret, known_secrets};
 use url::Origin;
 
 use encrypted::EncryptedFile;
@@ -145,7 +145,7 @@ impl Vault {
     /// masks it in its output.
     pub fn get(&self, name: &SecretName) -> Result<Secret, SecretError> {
         let secret = self.found(name, None)?;
-        known::register(name.as_str(), &secret);
+        known_secrets::register(name.as_str(), &secret);
         Ok(secret)
     }
 
@@ -153,7 +153,7 @@ impl Vault {
     /// process masks it in its output.
     pub fn get_for(&self, name: &SecretName, origin: &Origin) -> Result<Secret, SecretError> {
         let secret = self.found(name, Some(origin))?;
-        known::register(name.as_str(), &secret);
+        known_secrets::register(name.as_str(), &secret);
         Ok(secret)
     }
 

@@ -1,3 +1,5 @@
+//! What a mask finds, and what it leaves alone.
+
 use super::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};

@@ -4,7 +4,7 @@ use std::fs;
 
 use milepost_engine::ports::{RememberedInputs, Sent};
 use milepost_model::id::InputName;
-use milepost_model::secret::{Secret, known};
+use milepost_model::secret::{Secret, known_secrets};
 
 use super::messages::message;
 use super::{Now, append, begun, fresh, new_run, open, texts, workflow};
@@ -26,7 +26,7 @@ fn secrets_in_rows_are_encrypted_and_restored() {
     // Written before anybody knew that it is a secret, like the rows of earlier versions.
     let before = r#"{"a":"GRÜNSPECHT 0041 \u0002"}"#;
     runs.append_now(append(&lease, 1, &[before])).expect("appends");
-    known::register("BIRD", &Secret::new(SECRET));
+    known_secrets::register("BIRD", &Secret::new(SECRET));
     let small = format!(r#"{{"a":"x {SECRET} y","b":"R3LDvG5zcGVjaHQvMDA0Mg==","n":1.50}}"#);
     let large = format!(r#"{{"a":"{}GRÜNSPECHT/0042"}}"#, "z".repeat(200_000));
     let secret = [small.as_str(), large.as_str()];
@@ -57,7 +57,7 @@ fn secrets_in_rows_are_encrypted_and_restored() {
 #[test]
 fn a_run_that_was_created_with_a_secret_does_not_show_it() {
     let (root, runs) = fresh();
-    known::register("BIRD", &Secret::new(SECRET));
+    known_secrets::register("BIRD", &Secret::new(SECRET));
     let mut new = new_run(&super::id());
     let run = new.record.id.clone();
     new.events[0].data = format!("{{\"input\":\"{SECRET}\"}}").into_bytes();

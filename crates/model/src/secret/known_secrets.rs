@@ -70,6 +70,14 @@ pub fn shown_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// Like [`shown_bytes`], without a copy if there is nothing to mask.
+pub fn shown_owned(bytes: Vec<u8>) -> Vec<u8> {
+    match shown_bytes(&bytes) {
+        Cow::Borrowed(_) => bytes,
+        Cow::Owned(masked) => masked,
+    }
+}
+
 /// Bytes in which each secret is overwritten, so that their length stays the same.
 pub fn overwritten(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some(mask) = mask() {
