@@ -2,10 +2,12 @@
 //! people, but not to models.
 
 use milepost_store::person::Person;
-use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};
+use milepost_store::{
+    ConfigFile, ConfigSetting, KeyError, LeastPresence, LocationOrigin, Locations, is_limit,
+};
 
 use crate::prelude::*;
-use crate::run::person::untyped;
+use crate::run::person;
 
 /// The key that lists the workflows whose approvals are granted without asking.
 const UNATTENDED: &str = "approvals.unattended";
@@ -49,11 +51,12 @@ pub fn places(locations: &Locations, variable: &dyn Fn(&str) -> Option<String>) 
     places.collect()
 }
 
-/// The effective configuration file.
+/// The configuration files in force: the user's own, and that of the project, if there is one.
 #[derive(Debug)]
 pub struct Configuration {
-    file: ConfigFile,
-    from: LocationOrigin,
+    own: ConfigFile,
+    /// The project's file, and what determined it.
+    project: Option<(ConfigFile, LocationOrigin)>,
 }
 
 impl Configuration {
@@ -62,24 +65,35 @@ impl Configuration {
         locations: &Locations,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Configuration> {
-        let file = ConfigFile::open(locations).or_problem()?;
+        let own = ConfigFile::open_own(locations).or_problem()?;
         let explained = locations.explained(variable);
         let chosen = explained.iter().find(|one| one.path == locations.config);
-        Ok(Configuration { file, from: chosen.map_or(LocationOrigin::Default, |one| one.from) })
+        let from = chosen.map_or(LocationOrigin::Default, |one| one.from);
+        let project = ConfigFile::open_project(locations).or_problem()?;
+        Ok(Configuration { own, project: project.map(|file| (file, from)) })
     }
 
     /// All keys.
     pub fn all(&self) -> Vec<Setting> {
-        self.file.all().into_iter().map(|one| self.setting(one)).collect()
+        let keys = self.own.all().into_iter();
+        keys.filter_map(|one| self.get(one.key).ok()).collect()
     }
 
-    /// Returns one key.
+    /// Returns one key. Where both files set a limit, the stricter one is in force.
     pub fn get(&self, key: &str) -> Result<Setting> {
-        Ok(self.setting(self.file.get(key).or_problem()?))
+        let own = self.own.get(key).or_problem()?;
+        let Some((project, from)) = self.project.as_ref().filter(|_| is_limit(own.key)) else {
+            return Ok(setting(&self.own, LocationOrigin::User, own));
+        };
+        let theirs = project.get(key).or_problem()?;
+        Ok(match theirs.given && (!own.given || is_stricter(&theirs.value, &own.value)) {
+            true => setting(project, *from, theirs),
+            false => setting(&self.own, LocationOrigin::User, own),
+        })
     }
 
-    /// Changes a key on behalf of a caller. Granting approvals without asking is a person's
-    /// decision, so if a PIN is set, the change must be signed with it.
+    /// Changes a key on behalf of a caller. Every key decides what may happen in the person's name,
+    /// so only a person may change one and, if a PIN is set, only with the PIN.
     pub fn set_for(
         &mut self,
         call: &dyn Caller,
@@ -87,27 +101,59 @@ impl Configuration {
         key: &str,
         value: Option<&str>,
     ) -> Result<Setting> {
+        // An unknown key is reported before anybody types a PIN.
+        self.get(key)?;
+        let change = value.map_or_else(
+            || Invocation::of("config.set").with("key", key),
+            |value| Invocation::of("config.set").with("key", key).with("value", value),
+        );
+        person::only_a_person(call, "only a person can change the configuration", change)?;
         let person = Person::of(&locations.data);
-        let pinned = person.key().or_problem()?.is_some();
-        if let Some(value) = value.filter(|_| key == UNATTENDED && pinned) {
-            let question = format!("PIN to let {value} run without approval: ");
-            let pin = call.ask_pin(&question).map_err(untyped)?;
-            let named: Vec<&str> = value.split(',').map(str::trim).collect();
-            person.grant(&pin, &named).or_problem()?;
+        if person.key().or_problem()?.is_some() {
+            match value.filter(|_| key == UNATTENDED) {
+                Some(value) => {
+                    let question = format!("PIN to let {value} run without approval: ");
+                    let pin = call.ask_pin(&question).map_err(person::untyped)?;
+                    let named: Vec<&str> = value.split(',').map(str::trim).collect();
+                    person.grant(&pin, &named).or_problem()?;
+                }
+                None => {
+                    let deed = match value {
+                        Some(value) => format!("set `{key}` to `{value}`"),
+                        None => format!("reset `{key}`"),
+                    };
+                    person::signed(&person, call, &deed, &format!("milepost config\n{deed}"))?;
+                }
+            }
         }
         self.set(key, value)
     }
 
-    /// Changes a key in the file, or removes it.
+    /// Changes a key, or removes it: a limit in the project's file, if there is one, and everything
+    /// else in the user's own.
     pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<Setting> {
-        let set = self.file.set(key, value).or_problem()?;
-        Ok(self.setting(set))
+        let (file, from) = match &mut self.project {
+            Some((project, from)) if is_limit(key) => (project, *from),
+            _ => (&mut self.own, LocationOrigin::User),
+        };
+        let set = file.set(key, value).or_problem()?;
+        Ok(setting(file, from, set))
     }
+}
 
-    fn setting(&self, one: milepost_store::ConfigSetting) -> Setting {
-        let from = if one.given { self.from } else { LocationOrigin::Default };
-        let path = self.file.path().display().to_string();
-        Setting { key: one.key, value: one.value, from: from.name(), path }
+fn setting(file: &ConfigFile, from: LocationOrigin, one: ConfigSetting) -> Setting {
+    let from = if one.given { from } else { LocationOrigin::Default };
+    let path = file.path().display().to_string();
+    Setting { key: one.key, value: one.value, from: from.name(), path }
+}
+
+/// Whether a limit is stricter than another one: a smaller number, or a stronger proof of presence.
+fn is_stricter(one: &Value, other: &Value) -> bool {
+    let presence = |value: &Value| LeastPresence::named(value.as_str()?);
+    match (one.as_u64(), other.as_u64()) {
+        (Some(one), Some(other)) => one < other,
+        (Some(_), None) => true,
+        _ => presence(one) > presence(other),
     }
 }
 

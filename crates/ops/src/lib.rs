@@ -39,13 +39,15 @@ mod run_summary;
 pub mod secret;
 mod source;
 mod strict;
+pub mod trust;
 pub mod workflow;
 mod writer;
 
 pub use catalog_commands::CatalogCommands;
 pub use framework::{
-    AgentCaller, Caller, CallerKind, Door, ElicitedCaller, OPERATIONS, Operation, OperationSpec,
-    Operations, Profile, PromptError, Response, Safety, SilentCaller, Task, Tool, correlation,
+    AgentCaller, AgentCommand, Caller, CallerKind, Door, ElicitedCaller, OPERATIONS, Operation,
+    OperationSpec, Operations, Profile, PromptError, Response, Safety, SilentCaller, Task, Tool,
+    correlation,
 };
 pub use milepost_engine::time::rfc3339;
 pub use milepost_model::problem::{Code, Problem};

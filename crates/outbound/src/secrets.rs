@@ -1,6 +1,11 @@
-//! The interface for reading secrets: by name, just before they are sent.
+//! The interfaces for reading secrets, by name and just before they are sent, and for keeping them
+//! from being sent anywhere else.
+
+use std::fmt::Debug;
 
 use milepost_model::secret::Secret;
+
+use crate::outgoing::Outgoing;
 
 /// A secret store.
 pub trait SecretSource: Send + Sync {
@@ -11,6 +16,12 @@ pub trait SecretSource: Send + Sync {
     fn identifier(&self, name: &str) -> Result<String, SecretSourceError> {
         Ok(self.secret(name)?.reveal().to_owned())
     }
+}
+
+/// Knows which secrets a request may carry.
+pub trait SecretGuard: Debug + Send + Sync {
+    /// The name of a secret in a finished request that may not be sent to the request's origin.
+    fn refuses(&self, request: &Outgoing) -> Option<String>;
 }
 
 /// Why a secret cannot be read. Contains its name, never its value.

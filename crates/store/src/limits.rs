@@ -176,12 +176,45 @@ pub(crate) const TOKEN_FILE_BYTES: usize = 4 << 10;
 
 // The person who approves.
 
-/// Number of consecutive wrong PINs after which the PIN is locked.
-pub const PIN_TRIES: u32 = 5;
+/// Number of consecutive wrong PINs that cost nothing.
+pub const PIN_FREE_TRIES: u32 = 3;
+/// How long the next attempt has to wait after one more wrong PIN. Every further one doubles it.
+pub const PIN_DELAY: Duration = Duration::from_secs(5);
+/// Maximum wait between two attempts.
+pub const PIN_DELAY_MAX: Duration = Duration::from_mins(15);
+/// How long a PIN that was replaced without the old one is reported.
+pub const PIN_REPLACED_SHOWN: Duration = Duration::from_hours(7 * 24);
+/// Maximum number of PINs in a row that are remembered.
+pub(crate) const PINS: usize = 64;
+
+/// [`PIN_DELAY`], which tests can shorten through an environment variable. Release builds ignore
+/// the variable.
+pub fn pin_delay() -> Duration {
+    #[cfg(debug_assertions)]
+    {
+        let text = std::env::var("MILEPOST_PIN_DELAY_MS").unwrap_or_default();
+        if let Ok(ms) = text.parse() {
+            return Duration::from_millis(ms);
+        }
+    }
+    PIN_DELAY
+}
+
 /// Minimum number of characters in a PIN.
 pub const PIN_CHARS_MIN: usize = 6;
 /// The base-2 logarithm of the scrypt work factor for PINs.
 pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
+
+// What the person allowed.
+
+/// Maximum number of grants.
+pub const GRANTS: usize = 10_000;
+/// Maximum size of the file that contains them, in bytes.
+pub(crate) const GRANTS_BYTES: usize = 32 << 20;
+/// Number of versions of a catalog that stay accepted: open runs may be pinned to older ones.
+pub(crate) const ACCEPTED_VERSIONS: usize = 32;
+/// Number of characters in the short name of a grant.
+pub(crate) const GRANT_ID_CHARS: usize = 12;
 
 // Processes that drive runs.
 

@@ -21,6 +21,8 @@ mod endings;
 mod faults;
 mod forecast;
 mod hold;
+#[cfg(unix)]
+mod hostile_clone;
 mod init;
 mod inputs;
 mod install;
@@ -150,6 +152,15 @@ impl Place {
         let mut command = self.command();
         finish(command.arg("workflow").args(arguments.split(' ')), input)
     }
+}
+
+/// Another program, which may start the binary. Its environment is empty except for the search path:
+/// the tests may themselves be run by an agent, whose variables would make the binary refuse what
+/// only a person may do.
+fn program(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command
 }
 
 fn finish(command: &mut Command, input: &str) -> Ran {

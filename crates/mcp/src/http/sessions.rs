@@ -3,6 +3,7 @@
 //!
 //! `rmcp` manages the sessions; what it does not expose is observed here as messages pass through.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::future::Future;
@@ -12,9 +13,10 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use rmcp::model::{
-    ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage, ServerResult,
 };
-use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::{OriginatingRequestId, RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -42,8 +44,8 @@ pub(super) struct HttpSession {
     /// Open streams for messages that the server sends on its own.
     streams: AtomicUsize,
     used: Mutex<Instant>,
-    /// Who opened the session, if known.
-    owner: OnceLock<Principal>,
+    /// Who opened the session, if known; nobody else may use it.
+    owner: Option<Principal>,
     has_tasks: bool,
 }
 
@@ -60,26 +62,20 @@ enum Stage {
 }
 
 impl HttpSession {
-    fn new(has_tasks: bool) -> HttpSession {
+    fn new(has_tasks: bool, owner: Option<Principal>) -> HttpSession {
         HttpSession {
             revision: OnceLock::new(),
             open: Mutex::default(),
             moved: Notify::new(),
             streams: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
-            owner: OnceLock::new(),
+            owner,
             has_tasks,
         }
     }
 
-    /// Binds the session to the user who opened it; nobody else may use it.
-    pub(super) fn belongs_to(&self, owner: Principal) {
-        // A session has exactly one handshake.
-        let _ = self.owner.set(owner);
-    }
-
     pub(super) fn is_of(&self, who: Option<&Principal>) -> bool {
-        self.owner.get().is_none_or(|owner| Some(owner) == who)
+        self.owner.as_ref().is_none_or(|owner| Some(owner) == who)
     }
 
     /// The revision of the session. It is always set here, because only the answer to the handshake
@@ -138,6 +134,23 @@ impl HttpSession {
         self.looked(|| (lock(&self.open).get(id) != Some(&Stage::Read)).then_some(())).await;
     }
 
+    /// Keeps the id of a request in use while its cancellation is on the way. Otherwise, the next
+    /// request with that id could be the one that is canceled.
+    pub(super) fn begin_cancel(&self, id: &RequestId) {
+        self.moves_to(id, Stage::Answering);
+    }
+
+    /// Frees the id of a request whose cancellation has arrived, unless its answer was faster.
+    pub(super) fn end_cancel(&self, id: &RequestId) {
+        self.touch();
+        let mut open = lock(&self.open);
+        if open.get(id) == Some(&Stage::Answering) {
+            open.remove(id);
+        }
+        drop(open);
+        self.moved.notify_waiters();
+    }
+
     /// Forgets a request that will not be answered, or whose answer is no longer wanted.
     pub(super) fn give_up(&self, id: &RequestId) {
         self.touch();
@@ -187,6 +200,17 @@ impl HttpSession {
     }
 }
 
+tokio::task_local! {
+    /// Who opens a session: `rmcp` creates it while it handles the handshake.
+    static OPENED_BY: Principal;
+}
+
+/// Handles a handshake, so that the session it opens belongs to this user from its beginning. A
+/// client that hangs up in the middle leaves a session that counts as this user's.
+pub(super) fn opened_by<F: Future>(who: Principal, work: F) -> impl Future<Output = F::Output> {
+    OPENED_BY.scope(who, work)
+}
+
 /// An open stream of a session.
 #[derive(Debug)]
 pub(super) struct OpenStream(Arc<HttpSession>);
@@ -222,19 +246,28 @@ impl Sessions {
         lock(&self.known).len()
     }
 
-    /// Makes room for one more session of a caller, who may have `own` of the `total` sessions: the
-    /// caller's session that has been idle for the longest time is closed. Returns false if none of
-    /// them is idle.
+    /// Makes room for one more session of a caller, who may have `own` of the `total` sessions.
+    /// Callers with as many sessions or more give way, those with most of them first: the session
+    /// that has been idle for the longest time is closed. Returns false if none of them is idle.
     pub(super) async fn make_room(&self, who: &Principal, own: usize, total: usize) -> bool {
         let oldest = {
             let known = lock(&self.known);
-            let mine = known.iter().filter(|(_, session)| session.owner.get() == Some(who));
-            let mine: Vec<_> = mine.collect();
-            if mine.len() < own && known.len() < total {
+            let of = |owner: Option<&Principal>| {
+                known.values().filter(|session| session.owner.as_ref() == owner).count()
+            };
+            let mine = of(Some(who));
+            if mine < own && known.len() < total {
                 return true;
             }
-            let idle = mine.into_iter().filter(|(_, session)| session.is_idle(Duration::ZERO));
-            idle.min_by_key(|(_, session)| *lock(&session.used)).map(|(id, _)| Arc::clone(id))
+            let rank = |session: &HttpSession| {
+                let theirs = of(session.owner.as_ref());
+                let is_mine = session.owner.as_ref() == Some(who);
+                let gives_way = is_mine || mine < own && theirs >= mine;
+                gives_way.then(|| (Reverse(theirs), *lock(&session.used)))
+            };
+            let idle = known.iter().filter(|(_, session)| session.is_idle(Duration::ZERO));
+            let ranked = idle.filter_map(|(id, session)| Some((rank(session)?, id)));
+            ranked.min().map(|(_, id)| Arc::clone(id))
         };
         let Some(oldest) = oldest else { return false };
         // The session may have ended on its own in the meantime, which is not an error.
@@ -267,9 +300,10 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, TrackedTransport), Self::Error> {
         let (id, inner) = self.inner.create_session().await?;
-        let session = Arc::new(HttpSession::new(self.has_tasks));
+        let owner = OPENED_BY.try_with(Principal::clone).ok();
+        let session = Arc::new(HttpSession::new(self.has_tasks, owner));
         lock(&self.known).insert(Arc::clone(&id), Arc::clone(&session));
-        Ok((id, TrackedTransport { inner, session }))
+        Ok((id, TrackedTransport { inner, session, ids: RequestIds::default() }))
     }
 
     async fn initialize_session(
@@ -321,10 +355,71 @@ impl SessionManager for Sessions {
     }
 }
 
+/// The ids that requests have inside `rmcp`, where each is used once. Otherwise, the answer to a
+/// request that was canceled would be taken for that of the next request with the same id.
+#[derive(Debug, Default)]
+struct RequestIds {
+    last: i64,
+    /// The clients' ids of the requests in flight.
+    open: HashMap<RequestId, RequestId>,
+}
+
+impl RequestIds {
+    /// Replaces the id in a message from the client.
+    fn received(&mut self, message: &mut RxJsonRpcMessage<RoleServer>) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.last += 1;
+                let own = RequestId::Number(self.last);
+                let theirs = std::mem::replace(&mut request.id, own.clone());
+                self.open.insert(own, theirs);
+            }
+            JsonRpcMessage::Notification(note) => {
+                if let ClientNotification::CancelledNotification(note) = &mut note.notification
+                    && let Some(id) = &mut note.params.request_id
+                {
+                    let meant = self.open.iter().find(|(_, theirs)| *theirs == id);
+                    // The answer to a request that was canceled is no longer wanted.
+                    if let Some(own) = meant.map(|(own, _)| own.clone()) {
+                        self.open.remove(&own);
+                        *id = own;
+                    }
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    /// Puts the client's id back into an outgoing message; false if it must not be sent, because it
+    /// answers a request that was canceled.
+    fn sending(&mut self, message: &mut TxJsonRpcMessage<RoleServer>) -> bool {
+        let id = match message {
+            JsonRpcMessage::Response(response) => &mut response.id,
+            JsonRpcMessage::Error(error) => match &mut error.id {
+                Some(id) => id,
+                None => return true,
+            },
+            JsonRpcMessage::Request(request) => {
+                let extensions = request.request.extensions_mut();
+                if let Some(OriginatingRequestId(id)) = extensions.get_mut()
+                    && let Some(theirs) = self.open.get(id)
+                {
+                    *id = theirs.clone();
+                }
+                return true;
+            }
+            JsonRpcMessage::Notification(_) => return true,
+        };
+        let theirs = self.open.remove(id);
+        theirs.map(|theirs| *id = theirs).is_some()
+    }
+}
+
 /// A session's transport to `rmcp` that observes outgoing messages.
 pub(super) struct TrackedTransport {
     inner: SessionTransport,
     session: Arc<HttpSession>,
+    ids: RequestIds,
 }
 
 impl Transport<RoleServer> for TrackedTransport {
@@ -332,11 +427,15 @@ impl Transport<RoleServer> for TrackedTransport {
 
     fn send(
         &mut self,
-        item: TxJsonRpcMessage<RoleServer>,
+        mut item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let (item, answered) = self.session.said(item);
-        let (sent, session) = (self.inner.send(item), Arc::clone(&self.session));
+        let sent = self.ids.sending(&mut item).then(|| {
+            let (item, answered) = self.session.said(item);
+            (self.inner.send(item), answered)
+        });
+        let session = Arc::clone(&self.session);
         async move {
+            let Some((sent, answered)) = sent else { return Ok(()) };
             let sent = sent.await;
             // From here on, nothing depends on the id.
             if let Some(id) = answered {
@@ -347,11 +446,12 @@ impl Transport<RoleServer> for TrackedTransport {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let message = self.inner.receive().await;
-        if let Some(JsonRpcMessage::Request(request)) = &message {
+        let mut message = self.inner.receive().await?;
+        if let JsonRpcMessage::Request(request) = &message {
             self.session.moves_to(&request.id, Stage::HandedOn);
         }
-        message
+        self.ids.received(&mut message);
+        Some(message)
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
@@ -365,7 +465,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_is_idle_when_nothing_is_under_way_and_nobody_listens() {
-        let session = Arc::new(HttpSession::new(true));
+        let session = Arc::new(HttpSession::new(true, None));
         let (now, later) = (Duration::ZERO, Duration::from_hours(1));
         assert!(session.is_idle(now) && !session.is_idle(later));
         let id = RequestId::Number(1);
@@ -383,7 +483,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_has_so_many_requests_under_way_and_no_more() {
-        let session = HttpSession::new(true);
+        let session = HttpSession::new(true, None);
         let id = |number: usize| RequestId::Number(i64::try_from(number).expect("fits"));
         for number in 0..limits::SESSION_REQUESTS {
             assert_eq!(session.open(&id(number)).await, Ok(()));
@@ -397,7 +497,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_that_is_being_answered_is_waited_for() {
-        let session = Arc::new(HttpSession::new(true));
+        let session = Arc::new(HttpSession::new(true, None));
         let id = RequestId::Number(7);
         assert_eq!(session.open(&id).await, Ok(()));
         session.moves_to(&id, Stage::Answering);
@@ -412,10 +512,39 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_to_a_canceled_request_is_not_that_of_the_next_one() {
+        fn message<T: serde::de::DeserializeOwned>(text: &str) -> T {
+            serde_json::from_str(text).expect("a message")
+        }
+        let request = || message(r#"{"jsonrpc": "2.0", "id": 9, "method": "ping"}"#);
+        let cancel = r#"{"jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": 9}}"#;
+        let mut ids = RequestIds::default();
+        let (mut first, mut second): (RxJsonRpcMessage<RoleServer>, _) = (request(), request());
+        ids.received(&mut first);
+        let mut canceled: RxJsonRpcMessage<RoleServer> = message(cancel);
+        ids.received(&mut canceled);
+        ids.received(&mut second);
+        let own = |message: &RxJsonRpcMessage<RoleServer>| match message {
+            JsonRpcMessage::Request(request) => request.id.clone(),
+            other => panic!("{other:?} is no request"),
+        };
+        assert_ne!(own(&first), own(&second));
+        let told = serde_json::to_value(&canceled).expect("is JSON");
+        assert_eq!(told["params"]["requestId"], serde_json::json!(own(&first)));
+        let answer = |id: RequestId| JsonRpcMessage::response(ServerResult::empty(()), id);
+        assert!(!ids.sending(&mut answer(own(&first))), "nobody wants this answer");
+        let mut wanted = answer(own(&second));
+        assert!(ids.sending(&mut wanted));
+        assert_eq!(serde_json::to_value(&wanted).expect("is JSON")["id"], 9);
+        assert!(ids.open.is_empty());
+    }
+
+    #[test]
     fn a_session_that_nobody_owns_is_everybodys() {
-        let session = HttpSession::new(false);
+        let session = HttpSession::new(false, None);
         assert!(session.is_of(None) && session.is_of(Some(&Principal::default())));
-        session.belongs_to(Principal::default());
+        let session = HttpSession::new(false, Some(Principal::default()));
         assert!(session.is_of(Some(&Principal::default())) && !session.is_of(None));
     }
 

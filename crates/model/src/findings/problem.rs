@@ -117,6 +117,8 @@ codes! {
     SecretNotFound = "SECRET_NOT_FOUND", NotFound;
     /// A value contains the mask that is shown in place of a secret.
     MaskedValue = "MASKED_VALUE", Validation;
+    /// No person allowed a secret to be sent where a request would send it.
+    SecretNotAllowed = "SECRET_NOT_ALLOWED", Conflict;
     /// Secrets cannot be read or written.
     SecretsUnusable = "SECRETS_UNUSABLE", Execution;
     /// The configuration file has an error.
@@ -146,6 +148,8 @@ codes! {
     OutcomeUnknown = "OUTCOME_UNKNOWN", Execution;
     /// A person rejected the step, or nobody answered in time.
     ApprovalRejected = "APPROVAL_REJECTED", Execution;
+    /// A project folder would act, and no person has trusted it.
+    ProjectUntrusted = "PROJECT_UNTRUSTED", Conflict;
     /// A decision lacks proof that a person made it.
     PresenceRequired = "PRESENCE_REQUIRED", Conflict;
     /// A check showed that an agent's claim is not true.

@@ -44,8 +44,16 @@ use crate::catalog_cache::LoadedCatalog;
 use crate::catalog_client;
 use crate::command;
 use crate::command::answer::{self, AnswerBody};
+use crate::framework::AgentCaller;
 use crate::inputs;
 use crate::prelude::*;
+use crate::trust::{self, KnownSecrets, SecretUse};
+
+/// The caller who started a run.
+async fn starter_of(writer: &Writer, run: &RunId) -> Result<AgentCaller> {
+    let first = writer.reader.runs().snapshot(run).await.or_problem()?;
+    Ok(super::starter(&first.state.head.actor))
+}
 
 /// The prefix of secret inputs among the names of a run's secrets.
 pub(crate) const INPUT: &str = "input:";
@@ -179,10 +187,19 @@ impl CatalogSender {
         if let Some(errand) = BuiltinCommand::of(&call.command) {
             // Boxed because few calls are built-in commands, and the size of their future would
             // otherwise be added to every future.
-            return Ok(Box::pin(errand.run(self.writer(), call)).await);
+            let done = async {
+                let starter = starter_of(self.writer(), &context.run).await?;
+                Ok(errand.run(self.writer(), &starter, call).await)
+            };
+            return Box::pin(done).await;
+        }
+        if !context.mock
+            && let Err(problem) = trust::may_act(&self.writer().reader)
+        {
+            return Ok(failed(&problem, FailureKind::Withheld, true));
         }
         let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
-        if let Some(problem) = self.lacks(context, &wanted) {
+        if let Some(problem) = self.lacks(context, &wanted).filter(|_| !context.mock) {
             return Ok(failed(&problem, FailureKind::Withheld, true));
         }
         let Some(drafted) = self.recorded(sending)? else {
@@ -191,7 +208,12 @@ impl CatalogSender {
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
-        let (built, mask) = self.built(sending, &drafted, &wanted)?;
+        let (built, mask) = match self.built(sending, &drafted, &wanted) {
+            Err(problem) if problem.code == Code::SecretNotAllowed => {
+                return Ok(failed(&problem, FailureKind::Withheld, true));
+            }
+            built => built?,
+        };
         let request = catalog_client::outgoing(&built);
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
@@ -200,7 +222,10 @@ impl CatalogSender {
         // The timeout starts here, so it includes the time to obtain credentials.
         let permit = permit(sending, timeout);
         let sender = command::run::sender(self.writer(), loaded, None)?;
+        let own = wanted.iter().map(|name| (name.clone(), request.url.origin()));
+        let carried = own.chain(sender.credential_places(command)).collect();
         let transfer = Transfer {
+            guard: KnownSecrets::guard(self.writer(), carried)?,
             timeout,
             permit: Some(permit),
             oversize: Oversize::Cut,
@@ -267,7 +292,7 @@ impl CatalogSender {
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
             for name in wanted {
-                let secret = self.secret(context, loaded, name)?;
+                let secret = self.secret(sending, drafted, name)?;
                 mask.add(name, &secret);
                 values.insert(name.clone(), secret);
             }
@@ -342,7 +367,17 @@ impl CatalogSender {
         Some(variable)
     }
 
-    fn secret(&self, context: &RunContext, loaded: &LoadedCatalog, name: &str) -> Result<Secret> {
+    fn secret(
+        &self,
+        sending: &OutgoingRequest,
+        drafted: &DraftedRequest,
+        name: &str,
+    ) -> Result<Secret> {
+        let OutgoingRequest { context, call, .. } = sending;
+        if context.mock {
+            // A mock answers in this process, so nobody needs the secret itself.
+            return Ok(Secret::new(limits::MOCK_SECRET));
+        }
         if let Some(own) = self.own(context, name) {
             return own;
         }
@@ -351,8 +386,13 @@ impl CatalogSender {
             let hint = Hint::text("see ").call(Invocation::of("secret.list"));
             Problem::new(Code::SecretNotFound, message, hint)
         })?;
-        let origin = catalog_client::base(&loaded.record)?.origin();
-        self.writer().vault()?.get_for(&parsed, &origin).or_problem()
+        // What counts is where the request goes: an operation may have a server of its own.
+        let origin = drafted.built.url.origin();
+        let secret = self.writer().vault()?.get_for(&parsed, &origin).or_problem()?;
+        let command = drafted.prepared.command().id.to_string();
+        let wanted = SecretUse { name: &parsed, command: &command, origin: &origin };
+        wanted.check(self.writer(), call, &SecretPlaceholders(context.nonce.clone()))?;
+        Ok(secret)
     }
 
     fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome> {
@@ -739,7 +779,9 @@ mod tests {
     async fn what_is_sent_is_what_was_written_down() {
         let home = tempfile::tempdir().expect("a folder");
         let variable = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
-        let locations = Locations::resolve(&variable, home.path());
+        let working = home.path().join("work");
+        std::fs::create_dir(&working).expect("is made");
+        let locations = Locations::resolve(&variable, &working);
         let writer = Writer::open(Reader::open(locations), Environment::default());
         import(&writer, home.path(), &serve("old")).await;
         let caller = CatalogSender::new(writer.clone());
@@ -778,7 +820,9 @@ mod tests {
     async fn a_request_that_would_be_another_one_is_not_sent() {
         let home = tempfile::tempdir().expect("a folder");
         let variable = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
-        let locations = Locations::resolve(&variable, home.path());
+        let working = home.path().join("work");
+        std::fs::create_dir(&working).expect("is made");
+        let locations = Locations::resolve(&variable, &working);
         let writer = Writer::open(Reader::open(locations), Environment::default());
         import(&writer, home.path(), &serve("old")).await;
         let call = list();

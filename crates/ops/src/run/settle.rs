@@ -77,7 +77,7 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     let head = &snapshot.state.head;
     let deed = format!("record that `{key}` in run `{run}` {word}");
     let text = settled_text(&head.run, &key, asked, &decision);
-    let proof = Some(person::proof(writer, call, head, &deed, &text)?);
+    let proof = Some(person::proof(writer, call, head, &deed, &text).await?);
     let signal = Signal::Settle { key, by, decision, asked, proof };
     super::tell(runs, &run, signal).await?;
     super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await

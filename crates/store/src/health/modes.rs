@@ -45,6 +45,8 @@ const FILES: &[&str] = &[
     "secrets.age",
     "secrets.key",
     "person.json",
+    crate::person::HISTORY_FILE,
+    crate::grants::FILE,
     crate::token::FILE,
 ];
 
