@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use milepost_model::secret::Secret;
+use milepost_model::secret::{Secret, known_secrets};
 use milepost_ops::{AgentCommand, Caller, CallerKind, PromptError};
 
 use crate::calling_agent::CallingAgent;
@@ -167,9 +167,10 @@ fn open_tty() -> io::Result<std::fs::File> {
 
 /// Wraps a question or a warning if it goes to a terminal.
 fn wrapped(text: &str) -> String {
+    let text = known_secrets::shown(text);
     match io::stderr().is_terminal() {
-        true => wrap::remark(text, width()).into_owned(),
-        false => text.to_owned(),
+        true => wrap::remark(&text, width()).into_owned(),
+        false => text.into_owned(),
     }
 }
 

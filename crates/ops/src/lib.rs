@@ -27,6 +27,7 @@ pub mod guide;
 pub mod inputs;
 mod limits;
 mod lru_cache;
+mod masked_values;
 mod prelude;
 pub mod preview;
 mod problems;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::secret::known_secrets;
 use milepost_ops::command::run::{Paginate, Request, Response, RunCommand};
 use milepost_ops::command::typed_arguments::{self, TypedArguments, TypedBody};
 use milepost_store::{read_document, write_atomic};
@@ -106,11 +107,11 @@ fn check_writable(output: &Path) -> CliResult<()> {
     Err(Problem::new(Code::FileNotFound, message, hint).into())
 }
 
-/// Writes the body to a file and returns its size in bytes.
+/// Writes the body to a file, as it would be shown, and returns its size in bytes.
 fn write_body(response: &Response, output: &Path) -> CliResult<usize> {
     let bytes = match (&response.body_path, &response.body) {
         (Some(path), _) => read_document(Path::new(path), usize::MAX - 1)?,
-        (None, Some(body)) => text(body).into_bytes(),
+        (None, Some(body)) => known_secrets::shown(&text(body)).into_owned().into_bytes(),
         (None, None) => Vec::new(),
     };
     write_atomic(output, &bytes, true)?;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use milepost_model::secret::known_secrets;
 use milepost_model::suggest;
 use milepost_ops::{Code, OperationSpec, Problem, Response, Task, correlation};
 use rmcp::handler::server::ServerHandler;
@@ -375,7 +376,8 @@ impl WorkflowServer {
             return Ok(made.into());
         }
         self.shared.repeats.forget(operation.name);
-        let mut result: Value = read(answer.json()).map_err(refused)?;
+        // Masked before it is shortened, because half a secret would not be found.
+        let mut result = known_secrets::shown_value(read(answer.json()).map_err(refused)?);
         let mut links = Vec::new();
         if ["run", "run_id", "runs"].iter().any(|name| result.get(name).is_some()) {
             suggested_call::told(&mut result, operation.name, arguments, self.style());

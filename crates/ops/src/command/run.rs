@@ -15,6 +15,7 @@ use super::draft::CommandDraft;
 use crate::catalog_cache::{CachedClient, LoadedCatalog};
 use crate::catalog_client::{self, CatalogClient};
 use crate::limits::CALL_TIMEOUT_MAX_S;
+use crate::masked_values;
 use crate::prelude::*;
 use crate::trust::{self, KnownSecrets};
 
@@ -152,6 +153,8 @@ async fn loss(writer: &Writer, _: &dyn Caller, request: &Request) -> Result<Opti
 }
 
 async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    masked_values::refuse_in_map("with", &request.with)?;
+    masked_values::refuse("body", request.body.as_ref())?;
     let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let profile = request.profile.as_deref();
     let calling = match request.dry_run {
@@ -403,12 +406,12 @@ impl<'a> CommandCall<'a> {
         let answer = &called.response;
         response.status = Some(answer.status);
         response.ok = Some(answer.status < 400);
-        response.headers = answer::headers(answer, &called.mask);
+        response.headers = answer::headers(answer);
         response.attempts = Some(called.attempts);
         let elapsed = u64::try_from(answer.elapsed.as_millis());
         response.duration_ms = Some(elapsed.unwrap_or(u64::MAX));
         let mut notes = Vec::new();
-        let body = answer::body(answer, &called.mask, &mut notes);
+        let body = answer::body(answer, &mut notes);
         response.notes.extend(notes.into_iter().map(Worded::from));
         match body {
             AnswerBody::Nothing => {}

@@ -23,7 +23,7 @@ use milepost_engine::{Failure, FailureKind};
 use milepost_mock::{Mock, MockRequest, MockSettings, MockSource};
 use milepost_model::document::hex;
 use milepost_model::id::RunId;
-use milepost_model::secret::{Mask, Secret};
+use milepost_model::secret::{Mask, Secret, known_secrets};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
     ApiResponse, CallError, CallRetry, Outgoing, Oversize, RequestPermit, Response, SendFault,
@@ -134,6 +134,7 @@ impl CatalogSender {
         if secrets.is_empty() {
             return;
         }
+        secrets.iter().for_each(|(name, secret)| known_secrets::register(name, secret));
         let mut inputs = locked(&self.shared.inputs);
         inputs.entry(run.clone()).or_default().extend(secrets);
     }
@@ -286,7 +287,7 @@ impl CatalogSender {
     ) -> Result<(Cow<'d, Request>, Mask)> {
         let OutgoingRequest { context, call, .. } = sending;
         let DraftedRequest { loaded, prepared, .. } = drafted;
-        let mut mask = Mask::new();
+        let mut mask = Mask::guard();
         let mut built = Cow::Borrowed(&drafted.built);
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
@@ -361,7 +362,9 @@ impl CatalogSender {
     fn variable(&self, name: &str) -> Option<Secret> {
         let config = self.writer().reader.live_config().ok()?;
         let name = config.env_allow.iter().find(|allowed| *allowed == name)?;
-        self.writer().variable(name).map(Secret::new)
+        let variable = self.writer().variable(name).map(Secret::new)?;
+        known_secrets::register(name, &variable);
+        Some(variable)
     }
 
     fn secret(
@@ -398,7 +401,7 @@ impl CatalogSender {
         if response.truncated {
             notes.push(format!("the response was truncated after {} bytes", response.body.len()));
         }
-        let output = match answer::body(response, &called.mask, &mut notes) {
+        let output = match answer::body(response, &mut notes) {
             AnswerBody::Nothing => Value::Null,
             AnswerBody::Json(value) => value,
             AnswerBody::Text(text) => Value::String(text),
@@ -407,7 +410,7 @@ impl CatalogSender {
                 json!({"file": path.display().to_string(), "bytes": bytes.len()})
             }
         };
-        let headers = answer::headers(response, &called.mask);
+        let headers = answer::headers(response);
         let answer = CallAnswer { output, status: response.status, headers, notes };
         let duration_ms = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX);
         let mut outcome = judged(built, answer, duration_ms, || asked_pause(response));
@@ -639,7 +642,7 @@ fn judged(
         Value::Null => String::new(),
         output => plain_text(output),
     };
-    let excerpt: String = body.chars().take(limits::FAILURE_BODY_CHARS).collect();
+    let excerpt = known_secrets::beginning(&body, limits::FAILURE_BODY_CHARS);
     let target = answer.headers.get("location").and_then(Value::as_str);
     let message = match target.filter(|_| is_redirected) {
         Some(target) => {

@@ -28,6 +28,7 @@ use super::{next_action, person, prepare};
 use crate::author::no_secrets;
 use crate::inputs::InputOrigin::Given;
 use crate::inputs::{self, WorkflowSubject};
+use crate::masked_values;
 use crate::prelude::*;
 
 /// Where and how to resume.
@@ -197,6 +198,8 @@ operation! {
 }
 
 async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    masked_values::refuse_in_map("inputs", &request.inputs)?;
+    masked_values::refuse_in_map("overrides", &request.overrides)?;
     let runs = writer.runs()?;
     let run = super::find(runs, call, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;

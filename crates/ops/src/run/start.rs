@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::prepare;
 use super::view::RunView;
 use crate::inputs::InputViolation;
+use crate::masked_values;
 use crate::prelude::*;
 use crate::preview::preview_rendered::{self, PreviewRequests, RenderedStep};
 
@@ -49,6 +50,8 @@ async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Resu
         let hint = "preview the workflow's requests instead";
         return Err(Problem::new(Code::ParamsInvalid, "`dry_run` cannot be used here", hint));
     }
+    masked_values::refuse_in_map("inputs", &request.inputs)?;
+    masked_values::refuse("manifest", request.manifest.as_ref())?;
     let runs = writer.runs()?;
     let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
     let prepared = prepare::run(writer, call, request).await?;

@@ -11,6 +11,7 @@ use super::{
     DocumentFormat, ReadOnlyWorkflow, ViolationView, change, elsewhere, expecting, problem, read,
     violations,
 };
+use crate::masked_values;
 use crate::prelude::*;
 
 /// What to save, and what it may replace.
@@ -61,6 +62,7 @@ operation! {
 }
 
 async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
+    masked_values::refuse_in_text("content", &request.content)?;
     let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
         (ExpectedVersion::Any, false) => ExpectedVersion::Absent,
         (expected, _) => expected,
