@@ -7,6 +7,8 @@
 
 mod agents;
 mod approvals;
+mod bound;
+mod consent;
 mod crash;
 mod ends;
 mod failures;
