@@ -201,12 +201,16 @@ impl Grants {
         self.directory.join(FILE)
     }
 
+    /// The files that determine which grants count.
+    pub(crate) fn paths(&self) -> [PathBuf; 2] {
+        [self.path(), Person::of(&self.directory).path()]
+    }
+
     /// Every grant that counts. The files are read again only if they have changed.
     pub fn valid(&self) -> Result<Arc<Vec<Grant>>, GrantError> {
         let clock = SystemTime::now();
         let person = Person::of(&self.directory);
-        let paths = [self.path(), person.path()];
-        let stamps = paths.map(|path| std::fs::metadata(path).ok().map(FileStamp::of_file));
+        let stamps = self.paths().map(|path| std::fs::metadata(path).ok().map(FileStamp::of_file));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_still = |seen: &Option<ObservedStamp>, now: Option<FileStamp>| match (seen, now) {
             (Some(seen), Some(now)) => seen.is_still(now),

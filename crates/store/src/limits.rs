@@ -189,6 +189,8 @@ pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 pub const GRANTS: usize = 10_000;
 /// Maximum size of the file that contains them, in bytes.
 pub(crate) const GRANTS_BYTES: usize = 32 << 20;
+/// Number of versions of a catalog that stay accepted: open runs may be pinned to older ones.
+pub(crate) const ACCEPTED_VERSIONS: usize = 32;
 /// Number of characters in the short name of a grant.
 pub(crate) const GRANT_ID_CHARS: usize = 12;
 

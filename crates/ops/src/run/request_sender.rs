@@ -46,6 +46,7 @@ use crate::command;
 use crate::command::answer::{self, AnswerBody};
 use crate::inputs;
 use crate::prelude::*;
+use crate::trust::{self, KnownSecrets, SecretUse};
 
 /// The prefix of secret inputs among the names of a run's secrets.
 pub(crate) const INPUT: &str = "input:";
@@ -180,6 +181,11 @@ impl CatalogSender {
             // otherwise be added to every future.
             return Ok(Box::pin(errand.run(self.writer(), call)).await);
         }
+        if !context.mock
+            && let Err(problem) = trust::may_act(&self.writer().reader)
+        {
+            return Ok(failed(&problem, FailureKind::Withheld, true));
+        }
         let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
         if let Some(problem) = self.lacks(context, &wanted) {
             return Ok(failed(&problem, FailureKind::Withheld, true));
@@ -190,7 +196,12 @@ impl CatalogSender {
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
-        let (built, mask) = self.built(sending, &drafted, &wanted)?;
+        let (built, mask) = match self.built(sending, &drafted, &wanted) {
+            Err(problem) if problem.code == Code::SecretNotAllowed => {
+                return Ok(failed(&problem, FailureKind::Withheld, true));
+            }
+            built => built?,
+        };
         let request = catalog_client::outgoing(&built);
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
@@ -199,7 +210,10 @@ impl CatalogSender {
         // The timeout starts here, so it includes the time to obtain credentials.
         let permit = permit(sending, timeout);
         let sender = command::run::sender(self.writer(), loaded, None)?;
+        let own = wanted.iter().map(|name| (name.clone(), request.url.origin()));
+        let carried = own.chain(sender.credential_places(command)).collect();
         let transfer = Transfer {
+            guard: KnownSecrets::guard(self.writer(), carried)?,
             timeout,
             permit: Some(permit),
             oversize: Oversize::Cut,
@@ -266,7 +280,7 @@ impl CatalogSender {
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
             for name in wanted {
-                let secret = self.secret(context, loaded, name)?;
+                let secret = self.secret(sending, drafted, name)?;
                 mask.add(name, &secret);
                 values.insert(name.clone(), secret);
             }
@@ -339,7 +353,13 @@ impl CatalogSender {
         self.writer().variable(name).map(Secret::new)
     }
 
-    fn secret(&self, context: &RunContext, loaded: &LoadedCatalog, name: &str) -> Result<Secret> {
+    fn secret(
+        &self,
+        sending: &OutgoingRequest,
+        drafted: &DraftedRequest,
+        name: &str,
+    ) -> Result<Secret> {
+        let OutgoingRequest { context, call, .. } = sending;
         if let Some(own) = self.own(context, name) {
             return own;
         }
@@ -348,8 +368,15 @@ impl CatalogSender {
             let hint = Hint::text("see ").call(Invocation::of("secret.list"));
             Problem::new(Code::SecretNotFound, message, hint)
         })?;
-        let origin = catalog_client::base(&loaded.record)?.origin();
-        self.writer().vault()?.get_for(&parsed, &origin).or_problem()
+        // What counts is where the request goes: an operation may have a server of its own.
+        let origin = drafted.built.url.origin();
+        let secret = self.writer().vault()?.get_for(&parsed, &origin).or_problem()?;
+        if !context.mock {
+            let command = drafted.prepared.command().id.to_string();
+            let wanted = SecretUse { name: &parsed, command: &command, origin: &origin };
+            wanted.check(self.writer(), call, &SecretPlaceholders(context.nonce.clone()))?;
+        }
+        Ok(secret)
     }
 
     fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome> {
