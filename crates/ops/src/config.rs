@@ -1,16 +1,11 @@
 //! The configuration, key by key, and the locations where everything is stored. Available to
 //! people, but not to models.
 
-use milepost_store::person::Person;
 use milepost_store::{
     ConfigFile, ConfigSetting, KeyError, LeastPresence, LocationOrigin, Locations, is_limit,
 };
 
 use crate::prelude::*;
-use crate::run::person::untyped;
-
-/// The key that lists the workflows whose approvals are granted without asking.
-const UNATTENDED: &str = "approvals.unattended";
 
 /// A location on the user's machine, and what determined it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -90,26 +85,6 @@ impl Configuration {
             true => setting(project, *from, theirs),
             false => setting(&self.own, LocationOrigin::User, own),
         })
-    }
-
-    /// Changes a key on behalf of a caller. Granting approvals without asking is a person's
-    /// decision, so if a PIN is set, the change must be signed with it.
-    pub fn set_for(
-        &mut self,
-        call: &dyn Caller,
-        locations: &Locations,
-        key: &str,
-        value: Option<&str>,
-    ) -> Result<Setting> {
-        let person = Person::of(&locations.data);
-        let pinned = person.key().or_problem()?.is_some();
-        if let Some(value) = value.filter(|_| key == UNATTENDED && pinned) {
-            let question = format!("PIN to let {value} run without approval: ");
-            let pin = call.ask_pin(&question).map_err(untyped)?;
-            let named: Vec<&str> = value.split(',').map(str::trim).collect();
-            person.grant(&pin, &named).or_problem()?;
-        }
-        self.set(key, value)
     }
 
     /// Changes a key, or removes it: a limit in the project's file, if there is one, and everything

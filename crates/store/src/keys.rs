@@ -29,12 +29,11 @@ enum Kind {
 const KEYS: &[(&str, Kind)] = &[
     ("allow_private", Kind::List),
     ("approvals.presence", Kind::Word("elicitation")),
-    ("approvals.unattended", Kind::List),
     ("budget.attempts", Kind::Count),
     ("budget.http_calls", Kind::Count),
     ("budget.writes", Kind::Count),
-    ("confirm", Kind::Word("token")),
     ("env_allow", Kind::List),
+    ("policy.writes", Kind::Word("consent")),
     ("secrets.backend", Kind::Word("file")),
     ("secrets.inputs_days", Kind::CountOr(limits::SECRET_INPUTS_DAYS)),
     ("source_roots", Kind::List),

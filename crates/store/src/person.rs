@@ -5,7 +5,6 @@
 //! from a forged one. Anyone who can read the file can test PINs against it, slowly; only a longer
 //! PIN protects against that.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use milepost_engine::ports::JournalError;
@@ -54,9 +53,6 @@ struct PersonFile {
     cost: u8,
     key: String,
     wrong: u32,
-    /// Workflows whose approvals are granted without asking, each with the person's signature.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    granted: BTreeMap<String, String>,
     /// Computed with the journal's key, so that write access to the file is not enough to reset the
     /// counter.
     #[serde(default)]
@@ -67,11 +63,6 @@ impl PersonFile {
     fn told(&self) -> String {
         format!("{} {} {} {}", self.salt, self.cost, self.key, self.wrong)
     }
-}
-
-/// The string that is signed to have a workflow's approvals granted without asking.
-fn granted_text(workflow: &str) -> String {
-    format!("milepost unattended\n{workflow}")
 }
 
 /// The person who owns a data directory, identified by their PIN.
@@ -108,27 +99,8 @@ impl Person {
         let pair = pair(pin, &salt, limits::PIN_SCRYPT_LOG_N)?;
         let key = hex(pair.public_key().as_ref());
         let _lock = self.lock()?;
-        let (salt, granted, mac) = (hex(&salt), BTreeMap::new(), String::new());
-        self.keep(PersonFile { salt, cost: limits::PIN_SCRYPT_LOG_N, key, wrong: 0, granted, mac })
-    }
-
-    /// Allows the approvals of exactly these workflows to be granted without asking.
-    pub fn grant(&self, pin: &Secret, workflows: &[&str]) -> Result<(), PersonError> {
-        let mut granted = BTreeMap::new();
-        for workflow in workflows {
-            granted.insert((*workflow).to_owned(), self.sign(pin, &granted_text(workflow))?);
-        }
-        let _lock = self.lock()?;
-        let kept = self.kept()?.ok_or(PersonError::NotSet)?;
-        self.keep(PersonFile { granted, ..kept })
-    }
-
-    /// Whether the person allowed a workflow's approvals to be granted without asking; always true
-    /// if no PIN is set.
-    pub fn has_granted(&self, workflow: &str) -> Result<bool, PersonError> {
-        let Some(kept) = self.kept()? else { return Ok(true) };
-        let signature = kept.granted.get(workflow);
-        Ok(signature.is_some_and(|own| is_signed(&kept.key, &granted_text(workflow), own)))
+        let (salt, mac) = (hex(&salt), String::new());
+        self.keep(PersonFile { salt, cost: limits::PIN_SCRYPT_LOG_N, key, wrong: 0, mac })
     }
 
     /// Signs a string. A wrong PIN is counted before it is reported.
@@ -252,19 +224,6 @@ mod tests {
         assert!(matches!(told, Err(PersonError::Damaged { .. })), "{told:?}");
         std::fs::write(person.path(), kept).expect("writes");
         person.sign(&Secret::new("correct"), "x").expect("signs");
-    }
-
-    #[test]
-    fn what_approves_by_itself_is_signed_for() {
-        let (_directory, person) = person();
-        assert!(person.has_granted("a").expect("is read"), "nobody set a PIN");
-        let pin = Secret::new("correct");
-        person.set_pin(&pin, None).expect("is set");
-        assert!(!person.has_granted("a").expect("is read"));
-        assert!(person.grant(&Secret::new("wrong-one"), &["a"]).is_err());
-        person.grant(&pin, &["a"]).expect("is granted");
-        assert!(person.has_granted("a").expect("is read"));
-        assert!(!person.has_granted("b").expect("is read"));
     }
 
     #[test]
