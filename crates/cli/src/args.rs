@@ -264,20 +264,20 @@ pub(crate) enum ConfigCommand {
     Get(ConfigGetArgs),
     /// Set a key; without a value, reset it to its default
     #[command(after_help = "Example: milepost config set env_allow SHOP_TOKEN,REGION\n\
-        Example: milepost config set confirm\n\
+        Example: milepost config set policy.writes\n\
         Exit codes: 0 done, 2 there is no such key, or the value is not valid for it")]
     Set(ConfigSetArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigGetArgs {
-    /// The key, such as `confirm` or `budget.writes`
+    /// The key, such as `policy.writes` or `budget.writes`
     pub(crate) key: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigSetArgs {
-    /// The key, such as `confirm` or `budget.writes`
+    /// The key, such as `policy.writes` or `budget.writes`
     pub(crate) key: String,
     /// The new value; separate several with commas
     pub(crate) value: Option<String>,
