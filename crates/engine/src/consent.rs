@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::effect_bound::{BoundedWrite, CallEffect, EffectBound, WriteCounts};
+use crate::event::ActorKind;
 use crate::interpreter::{PreparedCall, budget, digest};
 use crate::state::{Phase, State};
 use crate::{Cause, Flow, StepKey, limits};
@@ -126,6 +127,8 @@ pub(crate) fn of_call(
         WriteRule::Deny => {
             return Gate::Refused(Cause::Denied { request: effect.name() });
         }
+        // A person has approved exactly this request.
+        WriteRule::Approve | WriteRule::Consent if is_approved(state, key, prepared) => Gate::Open,
         WriteRule::Approve => alone(state, key, prepared, idempotency_key),
         WriteRule::Consent => whole(state),
         WriteRule::Allow if terms.is_some_and(|terms| terms.origins.contains(&effect.origin)) => {
@@ -267,6 +270,19 @@ fn left(state: &State, entry: &BoundedWrite) -> u64 {
     let written = state.written.get(&name).copied().unwrap_or(0);
     let taken = handed.fold(written, u64::saturating_add);
     entry.most.saturating_mul(portions(state)).saturating_sub(taken)
+}
+
+/// Whether a person answered a question of the workflow that showed exactly this request.
+fn is_approved(state: &State, key: &StepKey, prepared: &PreparedCall) -> bool {
+    let approved = state.approved().iter().filter(|key| !key.is_reserved());
+    let mut approved = approved.filter_map(|approved| state.step(approved));
+    approved.any(|step| {
+        let by_person =
+            step.verdict.as_ref().is_some_and(|verdict| verdict.by.kind == ActorKind::Person);
+        let shown = step.request.iter().flat_map(|request| &request.shown);
+        by_person
+            && shown.into_iter().any(|shown| shown.key == *key && shown.digest == prepared.digest)
+    })
 }
 
 /// Whether sending a request is another write, and not another attempt at the same one.

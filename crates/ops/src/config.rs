@@ -2,7 +2,8 @@
 //! people, but not to models.
 
 use milepost_store::{
-    ConfigFile, ConfigSetting, KeyError, LeastPresence, LocationOrigin, Locations, is_limit,
+    ConfigFile, ConfigSetting, KeyError, LeastPresence, LocationOrigin, Locations, WriteRule,
+    is_limit,
 };
 
 use crate::prelude::*;
@@ -105,13 +106,15 @@ fn setting(file: &ConfigFile, from: LocationOrigin, one: ConfigSetting) -> Setti
     Setting { key: one.key, value: one.value, from: from.name(), path }
 }
 
-/// Whether a limit is stricter than another one: a smaller number, or a stronger proof of presence.
+/// Whether a limit is stricter than another one: a smaller number, a stronger proof of presence, or
+/// a stricter rule for writes.
 fn is_stricter(one: &Value, other: &Value) -> bool {
     let presence = |value: &Value| LeastPresence::named(value.as_str()?);
+    let rule = |value: &Value| WriteRule::named(value.as_str()?);
     match (one.as_u64(), other.as_u64()) {
         (Some(one), Some(other)) => one < other,
         (Some(_), None) => true,
-        _ => presence(one) > presence(other),
+        _ => presence(one) > presence(other) || rule(one) > rule(other),
     }
 }
 

@@ -67,7 +67,8 @@ pub enum KeyError {
 /// Whether a key may be set in a project's configuration, because it can only tighten something
 /// there.
 pub fn is_limit(key: &str) -> bool {
-    matches!(key, "approvals.presence" | "secrets.inputs_days") || key.starts_with("budget.")
+    matches!(key, "approvals.presence" | "policy.writes" | "secrets.inputs_days")
+        || key.starts_with("budget.")
 }
 
 /// A configuration file as editable text.

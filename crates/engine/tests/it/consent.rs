@@ -171,6 +171,28 @@ fn a_retry_is_no_new_request_and_needs_no_new_answer() {
 }
 
 #[test]
+fn a_request_that_the_person_approved_is_not_asked_about_again() {
+    let text = "workflow: w\nsteps:\n- {id: ok, approve: Make it?}\n\
+        - {id: a, run: 'api x:create', depends_on: [ok]}\n\
+        - {id: b, run: 'api x:put', depends_on: [ok], body: '${{ steps.a.output }}'}\n";
+    for needs in [WriteRule::Consent, WriteRule::Approve] {
+        let mut rig = rig(text, needs);
+        rig.start();
+        rig.decide("ok", true);
+        assert_eq!(writes(&rig), 1, "only `a` was shown");
+        let (key, _) = question(&rig);
+        assert!(key.starts_with('.'), "{key}");
+        // What the engine approves by itself is no person's answer.
+        let mut alone = arranged(text, &json!({}), |head| {
+            consenting(&flow(text), head, needs);
+            head.presence = milepost_engine::event::Presence::Policy;
+        });
+        alone.start();
+        assert_eq!((writes(&alone), alone.status()), (0, Status::Waiting));
+    }
+}
+
+#[test]
 fn what_the_policy_forbids_is_not_sent_and_nobody_is_asked() {
     let mut rig = rig(THREE, WriteRule::Deny);
     rig.start();
