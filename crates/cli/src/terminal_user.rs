@@ -116,6 +116,10 @@ impl Caller for TerminalUser {
         is_yes(ask_tty(&format!("{} [y/N] ", safe(question)), Echo::On))
     }
 
+    fn is_at_terminal(&self) -> bool {
+        has_terminal()
+    }
+
     fn ask_pin(&self, question: &str) -> Result<Secret, PromptError> {
         self.stop_spinner();
         ask_tty(&safe(question), Echo::Off).map(Secret::new)

@@ -6,8 +6,9 @@ use std::path::Path;
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::known_secrets;
-use milepost_ops::command::run::{Paginate, Request, Response, RunCommand};
+use milepost_ops::command::run::{CommandAnswer, Paginate, Request, Response, RunCommand};
 use milepost_ops::command::typed_arguments::{self, TypedArguments, TypedBody};
+use milepost_ops::run::view::RunView;
 use milepost_store::{read_document, write_atomic};
 use serde_json::{Map, Value};
 
@@ -25,7 +26,10 @@ pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CliResult {
         check_writable(output)?;
     }
     let session = CliSession::open_confirmed(args.yes, terminal)?;
-    let response = session.run::<RunCommand>(request(args, &session)?)?;
+    let response = match session.run::<RunCommand>(request(args, &session)?)? {
+        CommandAnswer::Called(response) => *response,
+        CommandAnswer::Waiting(view) => return waiting(&view, terminal),
+    };
     let written = match &args.output {
         Some(output) if !response.dry_run => Some((output, write_body(&response, output)?)),
         _ => None,
@@ -48,6 +52,17 @@ pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CliResult {
         }
     })?;
     Ok(if response.ok == Some(false) { Exit::UPSTREAM } else { Exit::DONE })
+}
+
+/// The call waits for the person, who may be the one who typed it.
+fn waiting(view: &RunView, terminal: &mut Terminal) -> CliResult {
+    terminal.answer(view, |terminal| {
+        for waiting in &view.waiting {
+            terminal.line(safe(&waiting.message));
+        }
+        terminal.line(format!("answer with: milepost approve {}", view.run_id));
+    })?;
+    Ok(Exit::WAITING_ON_PERSON)
 }
 
 fn request(args: &RunCommandArgs, session: &CliSession) -> CliResult<Request> {

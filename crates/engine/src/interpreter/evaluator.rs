@@ -48,7 +48,7 @@ pub(crate) struct Execution<'l, 's> {
 
 impl<'s> RunEvaluator<'s> {
     pub(crate) fn of(flow: &'s Flow, state: &'s State) -> RunEvaluator<'s> {
-        let begins = !state.paused && state.parked.is_none();
+        let begins = !state.paused && state.parked.is_none() && state.asks_itself().is_none();
         RunEvaluator { flow, state, begins, kept: None, made: OnceCell::new() }
     }
 
@@ -66,9 +66,21 @@ impl<'s> RunEvaluator<'s> {
         if self.state.end.is_some() {
             return None;
         }
-        self.main().or_else(|| {
+        self.answered_itself().or_else(|| self.main()).or_else(|| {
             let ready = self.is_main_over() && self.begins;
             ready.then(|| self.finally().or_else(|| self.finish())).flatten()
+        })
+    }
+
+    /// What follows from the answer to a question that the run itself asked.
+    fn answered_itself(&self) -> Option<NextCommand> {
+        let (key, step) = self.state.asks_itself()?;
+        let Phase::Decided(yes) = step.phase else { return None };
+        Some(if yes {
+            step_action::succeeded(key, None)
+        } else {
+            let comment = step.verdict.as_ref().and_then(|verdict| verdict.comment.clone());
+            step_action::failed(key, Cause::Disagreed { key: key.clone(), comment }.into())
         })
     }
 
@@ -190,7 +202,7 @@ impl<'s> RunEvaluator<'s> {
         let failed = self.state.failed().filter(|(key, _)| {
             let own = self.flow.is_walked() || key.as_str() == key.top();
             let counts = self.flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
-            own && counts && !key.is_check()
+            own && counts && !key.is_check() || key.is_reserved()
         });
         let first = failed.min_by_key(|(_, step)| step.ended_ms);
         first.map(|(key, step)| (key.clone(), failure_of(step)))
@@ -218,7 +230,9 @@ impl<'s> RunEvaluator<'s> {
         let asks = |phase: &Phase| {
             matches!(phase, Phase::Offered(_) | Phase::Rejected | Phase::Asking | Phase::Voided)
         };
-        let asking = open().find(|(_, step)| asks(&step.phase));
+        // What the run itself asks may be needed for the steps at the end.
+        let ends = self.flow.nodes().iter().any(|node| node.finally);
+        let asking = open().find(|(key, step)| asks(&step.phase) && !(ends && key.is_reserved()));
         let hollow = || {
             open().find(|(key, step)| {
                 let below = || self.state.within(key);
@@ -364,7 +378,7 @@ impl<'s> RunEvaluator<'s> {
     /// The keys of the walk's executions that have ended: all of them, or those inside one loop.
     pub(crate) fn completed(&self, below: Option<&StepKey>) -> Vec<String> {
         let done = |(key, step): (&StepKey, &StepState)| {
-            let counts = step.phase.is_closed() && !key.is_item();
+            let counts = step.phase.is_closed() && !key.is_item() && !key.is_reserved();
             counts.then(|| key.as_str().to_owned())
         };
         match below {

@@ -9,7 +9,8 @@ use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
-use crate::event::{Actor, BudgetKind, Parent, RunCreated};
+use crate::effect_bound::{EffectBound, WriteCounts};
+use crate::event::{Actor, BudgetKind, Parent, Presence, RunCreated};
 use crate::interpreter::command::StepCall;
 use crate::interpreter::{AttemptOutcome, WorldView};
 use crate::world::{MissingWorld, RunWorld};
@@ -69,6 +70,10 @@ pub struct RunContext {
     pub flow: Flow,
     /// Whether requests are answered by mocks instead of being sent.
     pub mock: bool,
+    /// The minimum proof of presence for decisions in the run.
+    pub presence: Presence,
+    /// What the run can change; no other write is sent.
+    pub bound: Option<Arc<EffectBound>>,
 }
 
 /// One request made by a run.
@@ -122,6 +127,8 @@ pub struct ChildRun {
     pub inputs: Map<String, Value>,
     /// The budget that it may use.
     pub rest: BTreeMap<BudgetKind, u64>,
+    /// How many writes of each kind it may make.
+    pub writes: WriteCounts,
     /// The run and the step that start it.
     pub parent: Parent,
     /// The parent run, whose secrets may be passed on.

@@ -44,7 +44,9 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> ResumeAutho
     let exhausted = reset.iter().filter(|(key, step)| is_exhausted(flow, key, step));
     let exhausted = exhausted.map(|(key, _)| format!("give an agent more attempts at `{key}`"));
     let other = resumption.text_hash != state.head.text_hash;
-    let unasked = state.steps.iter().filter(|(key, step)| other && loses(flow, state, key, step));
+    // What the run itself asked is asked again if the text changes.
+    let asked = state.steps.iter().filter(|(key, _)| !key.is_reserved());
+    let unasked = asked.filter(|(key, step)| other && loses(flow, state, key, step));
     let unasked = unasked.map(|(key, _)| format!("continue without the approval in `{key}`"));
     let shown: Vec<String> =
         set.chain(more).chain(unsettled).chain(exhausted).chain(unasked).collect();

@@ -7,7 +7,9 @@
 
 mod agents;
 mod approvals;
+mod bound;
 mod builtin_guides;
+mod consent;
 mod crash;
 mod ends;
 mod failures;

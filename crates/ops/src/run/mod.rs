@@ -2,6 +2,8 @@
 
 pub mod approve;
 pub mod cancel;
+pub(crate) mod consent;
+pub(crate) mod effect_bound;
 pub(crate) mod errors;
 pub mod events;
 pub mod execute;
@@ -22,6 +24,7 @@ pub mod sent_request;
 pub mod settle;
 pub mod start;
 pub mod status;
+pub mod stored_operation;
 pub mod submit;
 pub mod view;
 pub(crate) mod world;

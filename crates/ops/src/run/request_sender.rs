@@ -12,6 +12,7 @@ use milepost_catalog::command::{ApiCommand, Method};
 use milepost_catalog::request::{Arguments, Payload, PreparedCommand, Request};
 use milepost_driver::clock::{monotonic, now_ms};
 use milepost_engine::command::StepCall;
+use milepost_engine::effect_bound::{EffectBound, is_read};
 use milepost_engine::event::{CallAnswer, RunCreated};
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
@@ -38,7 +39,7 @@ use url::Url;
 use super::errors::failure_of;
 use super::secret_placeholders::SecretPlaceholders;
 use super::world::{OpenedWorld, VersionChoice, WorldCache};
-use super::{next_action, prepare, sent_request, world};
+use super::{effect_bound, next_action, prepare, sent_request, world};
 use crate::author::builtin_command::BuiltinCommand;
 use crate::catalog_cache::LoadedCatalog;
 use crate::catalog_client;
@@ -187,9 +188,10 @@ impl CatalogSender {
         if let Some(errand) = BuiltinCommand::of(&call.command) {
             // Boxed because few calls are built-in commands, and the size of their future would
             // otherwise be added to every future.
+            let workflow = context.flow.workflow().id.value.as_str();
             let done = async {
                 let starter = starter_of(self.writer(), &context.run).await?;
-                Ok(errand.run(self.writer(), &starter, call).await)
+                Ok(errand.run(self.writer(), &starter, workflow, call).await)
             };
             return Box::pin(done).await;
         }
@@ -215,6 +217,14 @@ impl CatalogSender {
             built => built?,
         };
         let request = catalog_client::outgoing(&built);
+        // Nothing after this changes what the request does.
+        let effect = effect_bound::effect(&request, &drafted.base, &built.path_template);
+        let refused = effect_bound::outside(context.bound.as_deref(), &request);
+        let catalog = loaded.record.id.as_str();
+        let denied = || effect_bound::denied(&self.writer().reader, catalog, &effect);
+        if let Some(problem) = refused.map_or_else(denied, |problem| Ok(Some(problem)))? {
+            return Ok(failed(&problem, FailureKind::Unsendable, true));
+        }
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
         }
@@ -466,7 +476,7 @@ impl CatalogSender {
                 digest: hex(&Sha256::digest(call.arguments().to_string())),
                 request: call.command.clone(),
                 write: errand.writes(),
-                repeatable: true,
+                repeatable: errand.may_repeat(),
                 ..PreparedCall::default()
             });
         }
@@ -477,14 +487,16 @@ impl CatalogSender {
         let (method, path) = (built.method.name(), &built.path_template);
         let whole = drafted.base.as_str().trim_end_matches('/');
         let request = catalog_client::outgoing(built);
+        let effect = effect_bound::effect(&request, &drafted.base, &built.path_template);
         let key_header = keyed(built, &drafted.loaded, command);
         let prepared = PreparedCall {
             digest: digest(&request),
             sent: Some(Box::new(sent_request::shown(&request, key_header))),
             request: format!("{method} {path}"),
             target: format!("{method} {whole}{path}"),
-            write: is_write(command),
+            write: !is_read(&effect.method),
             repeatable: call.idempotent.unwrap_or(command.may_repeat),
+            effect: Some(effect),
         };
         self.place.drafts.keep(prepared.digest.clone(), drafted);
         Ok(prepared)
@@ -548,6 +560,10 @@ impl WorldView for CatalogSender {
 
     fn prepare(&self, call: &StepCall, _mock: bool) -> Result<PreparedCall, Failure> {
         self.prepared(call).map_err(|problem| failure_of(&problem))
+    }
+
+    fn bound_of(&self, workflow: &str) -> Option<EffectBound> {
+        self.place.bound_of(workflow)
     }
 
     fn text_of(&self, workflow: &str) -> Option<String> {
@@ -805,7 +821,15 @@ mod tests {
         let flow = milepost_engine::Flow::of(Arc::new(pinned.workflow));
         let (nonce, defaulted) = ("nonce".to_owned(), Vec::new());
         OutgoingRequest {
-            context: RunContext { run, nonce, defaulted, flow, mock: false },
+            context: RunContext {
+                run,
+                nonce,
+                defaulted,
+                flow,
+                mock: false,
+                presence: milepost_engine::event::Presence::Terminal,
+                bound: None,
+            },
             call: call.clone(),
             digest,
             attempt: 1,

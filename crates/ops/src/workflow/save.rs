@@ -13,6 +13,7 @@ use super::{
 };
 use crate::masked_values;
 use crate::prelude::*;
+use crate::trust::review;
 
 /// What to save, and what it may replace.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +62,7 @@ operation! {
     example: {"content": "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n"};
 }
 
-async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
+async fn save_workflow(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     masked_values::refuse_in_text("content", &request.content)?;
     let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
         (ExpectedVersion::Any, false) => ExpectedVersion::Absent,
@@ -76,6 +77,7 @@ async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Res
     let base = overrides.as_ref().map(|(_, version)| version.as_str());
     let saved = save(writer, &id, draft, expected, base)
         .map_err(|error| problem::of_change(error, &writer.reader))?;
+    review::note(writer, call, id.as_str())?;
     Ok(Response {
         workflow_id: id.to_string(),
         path: saved.path.display().to_string(),
