@@ -290,14 +290,7 @@ impl Driver {
 
 /// The information about a run that a request sender needs.
 pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
-    let head = &state.head;
-    RunContext {
-        run: run.clone(),
-        nonce: head.nonce.clone(),
-        defaulted: head.defaulted.clone(),
-        flow: flow.clone(),
-        mock: head.mock,
-    }
+    RunContext::new(run.clone(), flow, state)
 }
 
 /// Plans how a child run would continue.

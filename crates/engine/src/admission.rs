@@ -104,6 +104,12 @@ fn judged(
     if let Some(context) = context.as_object_mut() {
         context.extend(submission.context.clone());
     }
+    // Output that matches a schema is structured data for later steps, not text.
+    if prompt.output_schema.is_some()
+        && let Ok(parsed) = serde_json::from_str(&text)
+    {
+        submission.output = parsed;
+    }
     let issues = rules::check_output(Some(prompt), &text, &context).map_err(|error| {
         let hint = "ask the workflow's author to fix the rule";
         Failure::new(Code::CriteriaInvalid, error.to_string(), hint)
@@ -114,16 +120,13 @@ fn judged(
             message: issue.message,
             suggestion: issue.suggestion.into(),
         });
-        let Submission { attempt, digest, .. } = submission;
-        let (issues, counted) = (issues.collect(), true);
-        let rejected = Event::SubmissionRejected { key, attempt, digest, issues, counted };
+        // A person decides about the last one, and is shown it.
+        let is_last = attempts_left(flow, state, &key) <= 1;
+        let Submission { attempt, digest, output, .. } = submission;
+        let (issues, counted, output) = (issues.collect(), true, is_last.then_some(output));
+        let rejected =
+            Event::SubmissionRejected { key, attempt, digest, issues, counted, output };
         return Ok(Admission::Take(rejected));
-    }
-    // Output that matches a schema is structured data for later steps, not text.
-    if prompt.output_schema.is_some()
-        && let Ok(parsed) = serde_json::from_str(&text)
-    {
-        submission.output = parsed;
     }
     Ok(Admission::Take(match prompt.verify.is_empty() {
         true => Event::SubmissionAccepted(submission),

@@ -22,6 +22,7 @@ pub(crate) mod step_action;
 use std::collections::BTreeMap;
 
 use milepost_model::document::hex;
+use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 use milepost_model::step::Action;
 use serde::{Deserialize, Serialize};
@@ -31,13 +32,14 @@ use sha2::{Digest, Sha256};
 use crate::admission::Admission;
 use crate::event::{
     Actor, ActorKind, ApprovalChange, ApprovalDecision, ApprovalRequest, Attempt, BudgetKind,
-    CallAnswer, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall, Submission,
+    CallAnswer, CallExtras, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall, Submission,
     SubmissionIssue,
 };
 use crate::interpreter::command::{ApprovalDraft, ChildStart, KeyedCall, NextCommand, StepCall};
 use crate::interpreter::evaluator::{Execution, RunEvaluator};
 use crate::interpreter::frontier::Frontier;
 use crate::interpreter::step_action::polls_until;
+use crate::ports::RunContext;
 use crate::resume::{self, ResumeAuthority};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
@@ -68,6 +70,17 @@ pub trait WorldView {
     /// sends it has died.
     fn arrives_within_ms(&self, timeout_ms: u64) -> u64 {
         timeout_ms.saturating_add(limits::ARRIVAL_MARGIN_MS)
+    }
+
+    /// What would be added to a request when it is sent. Secrets and files are read for this.
+    fn extras(&self, _context: &RunContext, _call: &StepCall) -> CallExtras {
+        CallExtras::default()
+    }
+
+    /// Like [`WorldView::extras`], for a workflow and every workflow that it runs, together with
+    /// the requests that they may send.
+    fn child_extras(&self, _context: &RunContext, _workflow: &str) -> CallExtras {
+        CallExtras::default()
     }
 
     /// A digest of the source of another workflow and of every workflow it runs; `None` if the
@@ -151,6 +164,9 @@ pub enum RunEffect {
         idempotency_key: String,
         /// The recorded digest of the request. No other request may be sent.
         digest: String,
+        /// What a person approved to be added to the request, if they were asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<Box<CallExtras>>,
     },
     /// Give up on a request; its outcome must still be reported.
     Abort { key: StepKey, attempt: u64 },
@@ -510,9 +526,20 @@ impl Turn<'_> {
         }))?;
         let attempt = self.state().seq;
         self.warn()?;
-        let call = RunEffect::Call { key, attempt, number, call, idempotency_key, digest };
+        let approved = self.approved_extras(&key);
+        let call = RunEffect::Call { key, attempt, number, call, idempotency_key, digest, approved };
         self.decision.effects.push(call);
         Ok(())
+    }
+
+    /// What a person approved to be added to a request. If several approvals cover it, all of them
+    /// have just been compared with the same request.
+    fn approved_extras(&self, key: &StepKey) -> Option<Box<CallExtras>> {
+        let state = self.state();
+        let approvals = state.approved().iter();
+        let requests = approvals.filter_map(|approval| state.step(approval)?.request.as_deref());
+        let mut shown = requests.flat_map(|request| &request.shown);
+        shown.find(|shown| shown.key == *key)?.extras.clone()
     }
 
     /// Warns about budgets that are nearly used up.
@@ -560,7 +587,7 @@ impl Turn<'_> {
                 expires_at_ms: None,
             },
         };
-        self.differences(before, &self.request(asking), Some(sending))
+        self.differences(before, &self.request(asking, Some(sending)), Some(sending))
     }
 
     fn differences(
@@ -579,11 +606,15 @@ impl Turn<'_> {
             // started. A request that is sent again still has to match what was shown.
             let begun = self.state().has_begun(&shown.key) && sending != Some(&shown.key);
             let now = after.shown.iter().find(|now| now.key == shown.key);
-            if begun || now.is_some_and(|now| now.digest == shown.digest) {
+            if begun || now.is_some_and(|now| shown.still(now)) {
                 continue;
             }
             let (mut before, mut after) = (side(shown), now.map_or(Value::Null, side));
-            if let Some(now) = now.filter(|_| before == after) {
+            let extras = shown.extras.as_deref().zip(now.and_then(|now| now.extras.as_deref()));
+            if let Some((was, is)) = extras.filter(|(was, is)| before == after && !was.still(is)) {
+                let (was, is) = was.sides(is);
+                (before, after) = (json!([before, was]), json!([after, is]));
+            } else if let Some(now) = now.filter(|_| before == after) {
                 // None of the visible parts differ, so show the digests, which do.
                 before = json!([before, {"digest": shown.digest}]);
                 after = json!([after, {"digest": now.digest}]);
@@ -607,9 +638,17 @@ impl Turn<'_> {
         unseen.map(change).collect()
     }
 
-    fn request(&self, asking: ApprovalDraft) -> ApprovalRequest {
+    /// The question for a draft. What is added to a request is read for the one that is about to
+    /// be sent, or for all of them while nothing is.
+    fn request(&self, asking: ApprovalDraft, sending: Option<&StepKey>) -> ApprovalRequest {
         let head = &self.state().head;
-        let shown = asking.deeds.iter().filter_map(|deed| deed.shown(head, self.world));
+        let flow = &self.interpreter.flow;
+        let context = RunId::parse(&head.run).ok();
+        let context = context.map(|run| RunContext::new(run, flow, self.state()));
+        let shown = asking.deeds.iter().filter_map(|deed| {
+            let is_read = sending.is_none_or(|sending| sending == deed.key());
+            deed.shown(head, self.world, context.as_ref().filter(|_| is_read))
+        });
         let shown: Vec<ShownCall> = shown.collect();
         let message = secret_placeholder::mask_text(&head.nonce, &asking.message);
         let generation = self.state().generation(&asking.key);
@@ -632,7 +671,7 @@ impl Turn<'_> {
     fn ask(&mut self, asking: ApprovalDraft) -> Result<(), IllegalEvent> {
         let before = self.state().step(&asking.key).filter(|step| step.verdict.is_some());
         let before = before.and_then(|step| step.request.as_deref()).cloned();
-        let mut request = self.request(asking);
+        let mut request = self.request(asking, None);
         if let Some(before) = before {
             request.changes = self.differences(&before, &request, None);
         }

@@ -490,7 +490,7 @@ impl State {
                 self.context.extend(submission.context.clone());
                 self.spent.attempts += 1;
             }
-            Event::SubmissionRejected { key, attempt, digest, issues, counted } => {
+            Event::SubmissionRejected { key, attempt, digest, issues, counted, output } => {
                 let fits = |phase: &Phase| {
                     matches!(phase, Phase::Offered(_) | Phase::Verifying | Phase::Decided(false))
                 };
@@ -499,7 +499,8 @@ impl State {
                 step.judged.push(JudgedSubmission { attempt: *attempt, digest, issues });
                 step.refused += u32::from(*counted);
                 step.attempts += u32::from(*counted);
-                step.submission = None;
+                let submitted = step.submission.take().map(|submission| submission.output);
+                step.refused_output = output.clone().or(submitted);
                 step.awaiting.clear();
                 step.phase = Phase::Rejected;
                 step.asked = Some(seq);

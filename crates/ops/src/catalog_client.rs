@@ -105,6 +105,13 @@ impl CatalogClient {
         Ok(self.api.auth.secrets_of(&choice))
     }
 
+    /// The secrets that a command would be sent with, and where they are written; none if it cannot
+    /// be authenticated.
+    pub(crate) fn credential_places(&self, command: &ApiCommand) -> Vec<(String, String)> {
+        let choice = self.api.auth.choose(&command.security).unwrap_or_default();
+        self.api.auth.places_of(&choice)
+    }
+
     /// The request as it would be sent, with placeholders for secrets.
     pub(crate) fn preview(&self, command: &ApiCommand, request: &Outgoing) -> Result<Outgoing> {
         let auth = &self.api.auth;

@@ -3,6 +3,7 @@
 use milepost_ops::run::events::{ReadEvents, Request as EventsRequest};
 use milepost_ops::run::list::{ListRuns, ListedRun, Request};
 use milepost_ops::run::next_action::NextAction;
+use milepost_ops::run::question::body_text;
 use milepost_ops::run::view::{RunStatus, RunView, StepView, WaitingKind, WaitingView};
 use serde::Serialize;
 use serde_json::Value;
@@ -117,8 +118,8 @@ pub(super) fn show_requests(view: &RunView, terminal: &mut Terminal) {
             for (name, value) in &sent.headers {
                 terminal.line(format!("  {}: {}", safe(name), safe(value)));
             }
-            if let Some(body) = follow::body_text(sent) {
-                terminal.line(format!("  {body}"));
+            if let Some(body) = body_text(sent.body.as_deref(), sent.body_bytes) {
+                terminal.line(format!("  {}", safe(&body)));
             }
         }
     }
@@ -188,7 +189,10 @@ pub(crate) fn inbox(terminal: &mut Terminal) -> CliResult {
         for run in &view.inbox {
             terminal.line(format!("{}  {}", run.run_id, safe(&run.workflow)));
             // For this command, the questions are the result.
-            run.waiting.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
+            for one in &run.waiting {
+                let text = follow::waiting_text(one, terminal);
+                terminal.notice(text);
+            }
             follow::show_next(run.next.as_ref(), &run.waiting, terminal);
         }
     })

@@ -9,10 +9,11 @@ use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
-use crate::event::{Actor, BudgetKind, Parent, RunCreated};
+use crate::event::{Actor, BudgetKind, CallExtras, Parent, RunCreated};
 use crate::interpreter::command::StepCall;
 use crate::interpreter::{AttemptOutcome, WorldView};
 use crate::world::{MissingWorld, RunWorld};
+use crate::state::State;
 use crate::{Failure, Flow};
 
 /// Gives runs access to catalogs, inputs and built-in commands.
@@ -71,6 +72,18 @@ pub struct RunContext {
     pub mock: bool,
 }
 
+impl RunContext {
+    pub fn new(run: RunId, flow: &Flow, state: &State) -> RunContext {
+        RunContext {
+            run,
+            nonce: state.head.nonce.clone(),
+            defaulted: state.head.defaulted.clone(),
+            flow: flow.clone(),
+            mock: state.head.mock,
+        }
+    }
+}
+
 /// One request made by a run.
 #[derive(Debug, Clone)]
 pub struct OutgoingRequest {
@@ -79,6 +92,8 @@ pub struct OutgoingRequest {
     pub call: StepCall,
     /// The recorded digest of the request.
     pub digest: String,
+    /// What a person approved to be added to the request, if they were asked.
+    pub approved: Option<Box<CallExtras>>,
     /// The attempt number for the step, starting at 1.
     pub attempt: u32,
     /// Lets a server recognize a repeated request.

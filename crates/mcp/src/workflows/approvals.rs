@@ -11,6 +11,7 @@ use std::future::Future;
 use std::sync::Mutex;
 
 use milepost_ops::run::approve::{ApproveStep, RejectStep, Request as DecideRequest};
+use milepost_ops::run::question::QuestionLayout;
 use milepost_ops::run::resume::ResumeRun;
 use milepost_ops::run::start::RunWorkflow;
 use milepost_ops::run::status::{self, GetRunStatus};
@@ -86,7 +87,7 @@ impl ApprovalQuestion {
     }
 
     fn read(run: &str, waiting: &WaitingView) -> Option<ApprovalQuestion> {
-        let message = message(waiting);
+        let message = QuestionLayout::client().question(waiting);
         (message.chars().count() <= limits::QUESTION_CHARS).then_some(())?;
         Some(ApprovalQuestion {
             run: waiting.run_id.clone().unwrap_or_else(|| run.to_owned()),
@@ -132,19 +133,6 @@ impl ApprovalQuestion {
             false => operations.run::<RejectStep>(&person, request).await.map(drop),
         }
     }
-}
-
-/// Describes everything that the decision covers.
-fn message(waiting: &WaitingView) -> String {
-    let mut lines = vec![waiting.message.clone()];
-    for shown in &waiting.shown {
-        lines.push(format!("- {}: {} {}", shown.step, shown.request, shown.arguments));
-    }
-    for change in &waiting.changes {
-        let (step, before, after) = (&change.step, &change.before, &change.after);
-        lines.push(format!("- {step} differs from what was approved: {before}, now {after}"));
-    }
-    lines.join("\n")
 }
 
 /// The form for a decision; `None` if the author's form does not fit a client's form.

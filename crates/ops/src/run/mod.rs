@@ -1,6 +1,7 @@
 //! Durable runs: this process's engine, and the operations on runs, one file each.
 
 pub mod approve;
+pub(crate) mod call_extras;
 pub mod cancel;
 pub(crate) mod errors;
 pub mod events;
@@ -13,6 +14,7 @@ pub(crate) mod person;
 pub mod pin;
 pub(crate) mod ports;
 pub(crate) mod prepare;
+pub mod question;
 pub(crate) mod request_sender;
 pub mod resume;
 pub mod retention;

@@ -12,7 +12,7 @@ use milepost_catalog::command::{ApiCommand, Method};
 use milepost_catalog::request::{Arguments, Payload, PreparedCommand, Request};
 use milepost_driver::clock::{monotonic, now_ms};
 use milepost_engine::command::StepCall;
-use milepost_engine::event::{CallAnswer, RunCreated};
+use milepost_engine::event::{CallAnswer, CallExtras, RunCreated};
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
     BoxFuture, ChildRun, OpenWorld, OutgoingRequest, PreparedRun, RequestSender, RunContext,
@@ -35,6 +35,7 @@ use milepost_store::secrets::SecretName;
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::call_extras::UsedFiles;
 use super::errors::failure_of;
 use super::secret_placeholders::SecretPlaceholders;
 use super::world::{OpenedWorld, VersionChoice, WorldCache};
@@ -79,7 +80,7 @@ impl CatalogSender {
         CatalogSender { place: Arc::new(OpenedWorld::live(writer)), shared: Arc::new(shared) }
     }
 
-    fn writer(&self) -> &Writer {
+    pub(super) fn writer(&self) -> &Writer {
         &self.place.writer
     }
 
@@ -190,7 +191,12 @@ impl CatalogSender {
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
-        let (built, mask) = self.built(sending, &drafted, &wanted)?;
+        let (built, mask, files) = self.built(sending, &drafted, &wanted)?;
+        if let Some(approved) = &sending.approved
+            && !approved.still(&self.extras_with(context, call, &drafted, files))
+        {
+            return Ok(failed(&changed(call), FailureKind::Changed, true));
+        }
         let request = catalog_client::outgoing(&built);
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
@@ -234,7 +240,7 @@ impl CatalogSender {
     }
 
     /// Looks up a command in this world.
-    fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
+    pub(super) fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let catalogs = &self.writer().reader.shelf;
         if let Some(pinned) = catalogs.pinned_command(text) {
             return pinned;
@@ -246,22 +252,22 @@ impl CatalogSender {
         }
     }
 
-    fn draft(&self, call: &StepCall) -> Result<DraftedRequest> {
+    pub(super) fn draft(&self, call: &StepCall) -> Result<DraftedRequest> {
         let (loaded, row) = self.command(&call.command)?;
         DraftedRequest::of(loaded, row, call)
     }
 
     /// Completes a drafted request with its secrets, files and idempotency key; also returns the
-    /// mask that hides the secrets.
+    /// mask that hides the secrets, and the files that were read.
     fn built<'d>(
         &self,
         sending: &OutgoingRequest,
         drafted: &'d DraftedRequest,
         wanted: &[String],
-    ) -> Result<(Cow<'d, Request>, Mask)> {
+    ) -> Result<(Cow<'d, Request>, Mask, UsedFiles)> {
         let OutgoingRequest { context, call, .. } = sending;
         let DraftedRequest { loaded, prepared, .. } = drafted;
-        let mut mask = Mask::new();
+        let (mut mask, mut files) = (Mask::new(), UsedFiles::default());
         let mut built = Cow::Borrowed(&drafted.built);
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
@@ -276,14 +282,18 @@ impl CatalogSender {
         if built.body.as_ref().is_some_and(Payload::has_files) {
             let own = built.to_mut();
             if let Some(payload) = own.body.take() {
-                let read = |path: &str| self.writer().reader.file(path, &SilentCaller);
+                let read = |path: &str| -> Result<Vec<u8>> {
+                    let contents = self.writer().reader.file(path, &SilentCaller)?;
+                    files.add(path, Some(&contents));
+                    Ok(contents)
+                };
                 own.body = Some(payload.with_files(read)?);
             }
         }
         if let Some(header) = keyed(&built, loaded, prepared.command()) {
             built.to_mut().headers.push((header.to_owned(), sending.idempotency_key.clone()));
         }
-        Ok((built, mask))
+        Ok((built, mask, files))
     }
 
     /// The problem if this process lacks a secret of the run that another process may have.
@@ -339,7 +349,7 @@ impl CatalogSender {
         self.writer().variable(name).map(Secret::new)
     }
 
-    fn secret(&self, context: &RunContext, loaded: &LoadedCatalog, name: &str) -> Result<Secret> {
+    pub(super) fn secret(&self, context: &RunContext, loaded: &LoadedCatalog, name: &str) -> Result<Secret> {
         if let Some(own) = self.own(context, name) {
             return own;
         }
@@ -452,11 +462,11 @@ impl CatalogSender {
 /// the time it is sent.
 #[derive(Debug)]
 pub(crate) struct DraftedRequest {
-    loaded: Arc<LoadedCatalog>,
-    prepared: Arc<PreparedCommand>,
+    pub(super) loaded: Arc<LoadedCatalog>,
+    pub(super) prepared: Arc<PreparedCommand>,
     base: Url,
     /// Contains placeholders instead of secrets.
-    built: Request,
+    pub(super) built: Request,
 }
 
 impl DraftedRequest {
@@ -505,6 +515,14 @@ impl WorldView for CatalogSender {
 
     fn prepare(&self, call: &StepCall, _mock: bool) -> Result<PreparedCall, Failure> {
         self.prepared(call).map_err(|problem| failure_of(&problem))
+    }
+
+    fn extras(&self, context: &RunContext, call: &StepCall) -> CallExtras {
+        self.extras_now(context, call)
+    }
+
+    fn child_extras(&self, context: &RunContext, workflow: &str) -> CallExtras {
+        self.child_extras_now(context, workflow)
     }
 
     fn text_of(&self, workflow: &str) -> Option<String> {
@@ -763,6 +781,7 @@ mod tests {
             context: RunContext { run, nonce, defaulted, flow, mock: false },
             call: call.clone(),
             digest,
+            approved: None,
             attempt: 1,
             idempotency_key: "run_1/list".to_owned(),
             permit: SendPermit::new(|| true),

@@ -4,6 +4,7 @@
 //! The environment is consulted first, then the configured backend. A value never appears in an
 //! error, in `Debug` output, or unencrypted on disk.
 
+mod code;
 mod encrypted;
 mod entry;
 mod environment;
@@ -18,6 +19,7 @@ use url::Origin;
 
 use encrypted::EncryptedFile;
 use entry::{SecretEntries, StoredSecret};
+pub use code::SecretCodes;
 pub use environment::Environment;
 pub use name::{InvalidSecretName, SecretName};
 
