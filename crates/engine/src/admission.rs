@@ -124,8 +124,7 @@ fn judged(
         let is_last = attempts_left(flow, state, &key) <= 1;
         let Submission { attempt, digest, output, .. } = submission;
         let (issues, counted, output) = (issues.collect(), true, is_last.then_some(output));
-        let rejected =
-            Event::SubmissionRejected { key, attempt, digest, issues, counted, output };
+        let rejected = Event::SubmissionRejected { key, attempt, digest, issues, counted, output };
         return Ok(Admission::Take(rejected));
     }
     Ok(Admission::Take(match prompt.verify.is_empty() {

@@ -19,8 +19,8 @@ use strum::{IntoStaticStr, VariantNames};
 
 use crate::world::RunWorld;
 use crate::{BudgetUsage, Failure, StepKey};
-use milepost_model::serialized_enum;
 pub use call_extras::{CallExtras, UsedFile, UsedSecret};
+use milepost_model::serialized_enum;
 pub use sent_request::SentRequest;
 
 /// An event with its position in the journal.

@@ -32,8 +32,8 @@ use sha2::{Digest, Sha256};
 use crate::admission::Admission;
 use crate::event::{
     Actor, ActorKind, ApprovalChange, ApprovalDecision, ApprovalRequest, Attempt, BudgetKind,
-    CallAnswer, CallExtras, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall, Submission,
-    SubmissionIssue,
+    CallAnswer, CallExtras, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall,
+    Submission, SubmissionIssue,
 };
 use crate::interpreter::command::{ApprovalDraft, ChildStart, KeyedCall, NextCommand, StepCall};
 use crate::interpreter::evaluator::{Execution, RunEvaluator};
@@ -527,7 +527,8 @@ impl Turn<'_> {
         let attempt = self.state().seq;
         self.warn()?;
         let approved = self.approved_extras(&key);
-        let call = RunEffect::Call { key, attempt, number, call, idempotency_key, digest, approved };
+        let call =
+            RunEffect::Call { key, attempt, number, call, idempotency_key, digest, approved };
         self.decision.effects.push(call);
         Ok(())
     }
@@ -587,7 +588,10 @@ impl Turn<'_> {
                 expires_at_ms: None,
             },
         };
-        self.differences(before, &self.request(asking, Some(sending)), Some(sending))
+        // Before the first request, all of them are compared in full; later, each before it is sent.
+        let has_begun = before.shown.iter().any(|shown| state.has_begun(&shown.key));
+        let now = self.request(asking, has_begun.then_some(sending));
+        self.differences(before, &now, Some(sending))
     }
 
     fn differences(
@@ -638,15 +642,14 @@ impl Turn<'_> {
         unseen.map(change).collect()
     }
 
-    /// The question for a draft. What is added to a request is read for the one that is about to
-    /// be sent, or for all of them while nothing is.
-    fn request(&self, asking: ApprovalDraft, sending: Option<&StepKey>) -> ApprovalRequest {
+    /// The question for a draft. What is added to the requests is read for one of them, or for all.
+    fn request(&self, asking: ApprovalDraft, only: Option<&StepKey>) -> ApprovalRequest {
         let head = &self.state().head;
         let flow = &self.interpreter.flow;
         let context = RunId::parse(&head.run).ok();
         let context = context.map(|run| RunContext::new(run, flow, self.state()));
         let shown = asking.deeds.iter().filter_map(|deed| {
-            let is_read = sending.is_none_or(|sending| sending == deed.key());
+            let is_read = only.is_none_or(|only| only == deed.key());
             deed.shown(head, self.world, context.as_ref().filter(|_| is_read))
         });
         let shown: Vec<ShownCall> = shown.collect();

@@ -57,7 +57,9 @@ pub fn escape(text: &str) -> Cow<'_, str> {
             '\r' => shown.push_str("\\r"),
             '\t' => shown.push_str("\\t"),
             // A pile of combining marks covers the lines above and below it.
-            c if is_hidden(c) || marks > limits::COMBINING_MARKS => shown.extend(c.escape_unicode()),
+            c if is_hidden(c) || marks > limits::COMBINING_MARKS => {
+                shown.extend(c.escape_unicode())
+            }
             c => shown.push(c),
         }
     }
@@ -100,22 +102,35 @@ pub fn inline(text: &str, chars_max: usize) -> String {
     cut(&escape(&cut(text, chars_max)), chars_max).into_owned()
 }
 
-/// The text in rows that each begin with the gutter and are at most `width` columns wide, so that
-/// a terminal does not break them either. A long text is cut in the middle.
-pub fn quote(text: &str, gutter: &str, width: usize) -> Vec<String> {
+/// A quoted text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quoted {
+    /// Each begins with the gutter and fits the width, so that a terminal does not break it either.
+    pub rows: Vec<String>,
+    /// Whether the middle is missing.
+    pub is_cut: bool,
+}
+
+/// Quotes a text; a long one is cut in the middle.
+pub fn quote(text: &str, gutter: &str, width: usize) -> Quoted {
     let room = width.saturating_sub(columns(gutter)).max(limits::QUOTED_COLUMNS_MIN);
+    let whole = text.len();
     let text = cut(text, limits::QUOTED_CHARS);
+    let mut is_cut = text.len() != whole;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
-    let mut rows: Vec<String> =
-        lines.flat_map(|line| wrap(&escape(line), room)).map(|row| format!("{gutter}{row}")).collect();
+    let mut rows: Vec<String> = lines
+        .flat_map(|line| wrap(&escape(line), room))
+        .map(|row| format!("{gutter}{row}"))
+        .collect();
     if rows.len() > limits::QUOTED_ROWS {
         let half = limits::QUOTED_ROWS / 2;
         let omitted = rows.len() - 2 * half;
         let note = format!("{gutter}… [{omitted} rows are not shown] …");
         rows.splice(half..half + omitted, [note]);
+        is_cut = true;
     }
-    rows
+    Quoted { rows, is_cut }
 }
 
 /// A line of the program that contains parts of others' text: the rows after the first have the
@@ -128,7 +143,7 @@ pub fn fold(line: &str, gutter: &str, width: usize) -> Vec<String> {
         // The rows after the first are narrower.
         let rest = line[rows[0].len()..].trim_start();
         rows.truncate(1);
-        rows.extend(quote(rest, gutter, width));
+        rows.extend(quote(rest, gutter, width).rows);
     }
     rows
 }
@@ -171,10 +186,10 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_hidden() {
         let hidden = [
-            0x00, 0x07, 0x0a, 0x0d, 0x1b, 0x7f, 0x85, 0x9b, 0xad, 0x34f, 0x378, 0x61c, 0x115f, 0x1160,
-            0x17b4, 0x180b, 0x180e, 0x180f, 0x200b, 0x200d, 0x200f, 0x2028, 0x2029, 0x202e, 0x2060,
-            0x2066, 0x2800, 0x3164, 0xe000, 0xfe0f, 0xfeff, 0xffa0, 0xfff9, 0x1d173, 0xe0041,
-            0xe01ef, 0xf0000, 0x10_ffff,
+            0x00, 0x07, 0x0a, 0x0d, 0x1b, 0x7f, 0x85, 0x9b, 0xad, 0x34f, 0x378, 0x61c, 0x115f,
+            0x1160, 0x17b4, 0x180b, 0x180e, 0x180f, 0x200b, 0x200d, 0x200f, 0x2028, 0x2029, 0x202e,
+            0x2060, 0x2066, 0x2800, 0x3164, 0xe000, 0xfe0f, 0xfeff, 0xffa0, 0xfff9, 0x1d173,
+            0xe0041, 0xe01ef, 0xf0000, 0x10_ffff,
         ];
         for code in hidden {
             let c = char::from_u32(code).expect("a character");
@@ -205,10 +220,12 @@ mod tests {
     fn a_long_text_is_cut_in_the_middle() {
         assert_eq!(cut("short", 5), "short");
         assert_eq!(cut("é longer text", 6), "é l … [14 bytes in all] … ext");
-        let rows = quote(&"x".repeat(300_000), GUTTER, 80);
+        let Quoted { rows, is_cut } = quote(&"x".repeat(300_000), GUTTER, 80);
+        assert!(is_cut);
         assert!(rows.len() <= limits::QUOTED_ROWS + 1, "{}", rows.len());
         assert!(rows.iter().any(|row| row.contains("[300000 bytes in all]")), "{rows:#?}");
-        let rows = quote(&"\n".repeat(1_900), GUTTER, 80);
+        let Quoted { rows, is_cut } = quote(&"\n".repeat(1_900), GUTTER, 80);
+        assert!(is_cut);
         assert!(rows.iter().any(|row| row.contains("rows are not shown")), "{rows:#?}");
     }
 
@@ -224,14 +241,16 @@ mod tests {
         ];
         for text in texts {
             for width in [10, 40, 80, 120] {
-                for row in quote(&text, GUTTER, width) {
+                for row in quote(&text, GUTTER, width).rows {
                     assert!(row.starts_with(GUTTER) && !row.contains(is_hidden), "{row:?}");
                     let most = width.max(limits::QUOTED_COLUMNS_MIN + columns(GUTTER));
                     assert!(columns(&row) <= most, "{width}: {row:?}");
                 }
             }
         }
-        assert_eq!(quote("one\ntwo\n", GUTTER, 80), ["│ one", "│ two"]);
-        assert_eq!(quote("", GUTTER, 80), [GUTTER]);
+        let quoted = quote("one\ntwo\n", GUTTER, 80);
+        assert_eq!(quoted.rows, ["│ one", "│ two"]);
+        assert!(!quoted.is_cut);
+        assert_eq!(quote("", GUTTER, 80).rows, [GUTTER]);
     }
 }

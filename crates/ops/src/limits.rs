@@ -171,9 +171,9 @@ pub(crate) const SHOWN_TARGETS: usize = 10;
 pub(crate) const FORM_COLUMNS: usize = 72;
 /// Maximum number of characters of an id in a line of a question.
 pub(crate) const NAME_CHARS: usize = 100;
-/// Maximum number of characters of a list of places in a line of a question.
-pub(crate) const PLACE_CHARS: usize = 600;
 /// Maximum number of characters of an explanation in a line of a question.
 pub(crate) const MESSAGE_CHARS: usize = 400;
+/// Maximum number of characters of an amount in a line of a question.
+pub(crate) const FIGURE_CHARS: usize = 40;
 /// Maximum depth at which an argument is searched for an amount.
 pub(crate) const AMOUNT_DEPTH: usize = 3;

@@ -94,8 +94,7 @@ fn ask(
     let several = open_steps(view, None).len() > 1;
     let is_request = shown.is_none_or(|one| one.kind == WaitingKind::Decision);
     let can_accept = shown.is_some_and(|one| one.choices.contains(&SettleOutcome::Accept));
-    let missing =
-        || CliError::from(no_outcome(run, several.then_some(step.as_str()), is_request));
+    let missing = || CliError::from(no_outcome(run, several.then_some(step.as_str()), is_request));
     let question = match (is_request, can_accept) {
         (true, _) => "what was the outcome? [h]appened, [d]id not happen, [g]ive up: ",
         (false, true) => "what was decided? [a]ccept it, [m]ore tries, [g]ive up: ",

@@ -51,13 +51,15 @@ impl CallExtras {
     /// Whether what would be sent now is what was shown. What cannot be read now is no difference,
     /// because without it nothing is sent.
     pub fn still(&self, now: &CallExtras) -> bool {
-        let is_same = |before: &Option<String>, now: &Option<String>| now.is_none() || before == now;
+        let is_same =
+            |before: &Option<String>, now: &Option<String>| now.is_none() || before == now;
         let secrets = self.secrets.iter().zip(&now.secrets).all(|(before, now)| {
             before.name == now.name && before.place == now.place && is_same(&before.code, &now.code)
         });
-        let files = self.files.iter().zip(&now.files).all(|(before, now)| {
-            before.path == now.path && is_same(&before.sha256, &now.sha256)
-        });
+        let files =
+            self.files.iter().zip(&now.files).all(|(before, now)| {
+                before.path == now.path && is_same(&before.sha256, &now.sha256)
+            });
         let counts = self.secrets.len() == now.secrets.len() && self.files.len() == now.files.len();
         let is_same_call = self.profile == now.profile && self.targets == now.targets;
         counts && secrets && files && is_same_call

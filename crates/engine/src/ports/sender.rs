@@ -12,8 +12,8 @@ use super::{BoxFuture, Durability};
 use crate::event::{Actor, BudgetKind, CallExtras, Parent, RunCreated};
 use crate::interpreter::command::StepCall;
 use crate::interpreter::{AttemptOutcome, WorldView};
-use crate::world::{MissingWorld, RunWorld};
 use crate::state::State;
+use crate::world::{MissingWorld, RunWorld};
 use crate::{Failure, Flow};
 
 /// Gives runs access to catalogs, inputs and built-in commands.

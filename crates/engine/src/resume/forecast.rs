@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use super::selection::is_given;
 use milepost_model::id::RunId;
 
-use crate::ports::RunContext;
 use crate::interpreter::WorldView;
 use crate::interpreter::command::NextCommand;
 use crate::interpreter::evaluator::{
@@ -23,6 +22,7 @@ use crate::interpreter::evaluator::{
 };
 use crate::interpreter::scope::RunScope;
 use crate::interpreter::step_action::{millis, polls_until};
+use crate::ports::RunContext;
 use crate::state::{Phase, State, StepStatus};
 use crate::{Cause, Flow, StepKey, limits, secret_placeholder};
 

@@ -87,7 +87,7 @@ impl ApprovalQuestion {
     }
 
     fn read(run: &str, waiting: &WaitingView) -> Option<ApprovalQuestion> {
-        let message = QuestionLayout::client().question(waiting);
+        let message = QuestionLayout::client().whole_question(waiting)?;
         (message.chars().count() <= limits::QUESTION_CHARS).then_some(())?;
         Some(ApprovalQuestion {
             run: waiting.run_id.clone().unwrap_or_else(|| run.to_owned()),
@@ -432,7 +432,9 @@ mod tests {
         let asks = json!({
             "kind": "approval", "step": "ok", "message": "Refund it?", "digest": "d",
             "presence": "elicitation",
-            "shown": [{"step": "refund", "request": "POST /refunds", "arguments": {"id": 1}}],
+            "source": {"run_id": "run_1", "workflow": "refunds", "folder": "/home/me/shop"},
+            "shown": [{"step": "refund", "request": "POST /refunds", "method": "POST",
+                "url": "https://api.example/refunds", "body": "{\"id\":1}", "arguments": {}}],
         });
         let mut run = json!({"run_id": "run_1", "status": "waiting", "waiting": [asks]});
         if !form.is_null() {
@@ -445,7 +447,18 @@ mod tests {
     fn what_would_be_done_stands_in_the_question() {
         let questions = asked(&waiting(&Value::Null));
         let message = &questions[0].message;
-        assert_eq!(message, "Refund it?\n- refund: POST /refunds {\"id\":1}");
+        let parts = [
+            "approval ok of refunds",
+            "run run_1",
+            "    │ /home/me/shop",
+            "    │ Refund it?",
+            "    │ https://api.example/refunds",
+            "    │ body {\"id\":1}",
+            "sends POST to api.example",
+        ];
+        for part in parts {
+            assert!(message.lines().any(|line| line == part), "{part}: {message}");
+        }
         let mut run = waiting(&Value::Null);
         run.waiting[0].presence = Some(Presence::Terminal);
         assert!(asked(&run).is_empty(), "that one is for a terminal");

@@ -5,7 +5,7 @@
 //! digests, or it is quoted: what workflows, APIs and agents wrote stands behind a gutter. The last
 //! lines repeat where the requests go, so that they stand next to the prompt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_engine::view::WaitingKind;
 use milepost_model::suggest::count;
@@ -43,12 +43,23 @@ impl QuestionLayout {
 
     /// Quotes text that others wrote.
     pub fn quoted(&self, text: &str) -> String {
-        untrusted::quote(text, self.gutter, self.width).join("\n")
+        untrusted::quote(text, self.gutter, self.width).rows.join("\n")
     }
 
-    /// A question with everything needed to answer it.
+    /// A question with everything needed to answer it; what is long is shortened.
     pub fn question(&self, waiting: &WaitingView) -> String {
-        let mut page = Page { layout: *self, lines: Vec::new(), is_quoting: false };
+        self.page(waiting).lines.join("\n")
+    }
+
+    /// A question with nothing shortened; `None` if that is too long.
+    pub fn whole_question(&self, waiting: &WaitingView) -> Option<String> {
+        let page = self.page(waiting);
+        (!page.is_cut).then(|| page.lines.join("\n"))
+    }
+
+    fn page(&self, waiting: &WaitingView) -> Page {
+        let (lines, is_quoting, is_cut) = (Vec::new(), false, false);
+        let mut page = Page { layout: *self, lines, is_quoting, is_cut };
         match waiting.kind {
             WaitingKind::Approval => page.approval(waiting),
             WaitingKind::Decision => page.unknown_outcome(waiting),
@@ -62,7 +73,7 @@ impl QuestionLayout {
             | WaitingKind::Variable => page.remark(waiting),
         }
         page.ending(waiting);
-        page.lines.join("\n")
+        page
     }
 
     /// The lines directly above the prompt.
@@ -78,7 +89,7 @@ impl QuestionLayout {
         }
         let mut targets: BTreeMap<String, Vec<&ShownView>> = BTreeMap::new();
         for shown in &waiting.shown {
-            for target in destinations(shown) {
+            for target in deeds(shown) {
                 targets.entry(target).or_default().push(shown);
             }
         }
@@ -89,11 +100,14 @@ impl QuestionLayout {
                 _ => None,
             };
             let amount = amount.map(|amount| format!(", {amount}")).unwrap_or_default();
-            let times = if shown.len() > 1 { format!("{} times ", shown.len()) } else { String::new() };
-            lines.push(format!("sends {times}{target}{amount}"));
+            let times = match shown.len() {
+                0 | 1 => String::new(),
+                times => format!(", {times} times"),
+            };
+            lines.push(format!("{target}{times}{amount}"));
         }
         if let Some(rest @ 1..) = targets.len().checked_sub(limits::SHOWN_TARGETS) {
-            lines.push(format!("sends to {rest} more places"));
+            lines.push(format!("and {}", count(rest, "more place")));
         }
         for step in waiting.unshown.iter().take(limits::SHOWN_TARGETS) {
             lines.push(format!("sends more in step {}, which is not known yet", name(step)));
@@ -110,6 +124,8 @@ struct Page {
     layout: QuestionLayout,
     lines: Vec<String>,
     is_quoting: bool,
+    /// Whether anything is shortened.
+    is_cut: bool,
 }
 
 impl Page {
@@ -129,7 +145,9 @@ impl Page {
             self.lines.push(String::new());
         }
         self.is_quoting = true;
-        self.lines.extend(untrusted::quote(text, gutter, width));
+        let quoted = untrusted::quote(text, gutter, width);
+        self.is_cut |= quoted.is_cut;
+        self.lines.extend(quoted.rows);
     }
 
     /// What a run is waiting for, in one line.
@@ -187,7 +205,12 @@ impl Page {
         }
         if let Some(rest @ 1..) = all.checked_sub(limits::SHOWN_REQUESTS) {
             let run = waiting.source.as_ref().map_or("<run>", |source| source.run_id.as_str());
-            self.own(&format!("{} more: milepost show {} --json", count(rest, "request"), name(run)));
+            self.own(&format!(
+                "{} more: milepost show {} --json",
+                count(rest, "request"),
+                name(run)
+            ));
+            self.is_cut = true;
         }
         for change in &waiting.changes {
             self.own(&format!("changed since the last answer, in step {}:", name(&change.step)));
@@ -202,26 +225,25 @@ impl Page {
             other => serde_json::to_string_pretty(other).unwrap_or_default(),
         };
         self.own(label);
+        let was_cut = std::mem::take(&mut self.is_cut);
         self.theirs(&text);
-        if text.chars().count() > milepost_model::limits::QUOTED_CHARS
-            || text.lines().count() > milepost_model::limits::QUOTED_ROWS
-        {
+        let is_cut = self.is_cut;
+        self.is_cut |= was_cut;
+        if is_cut {
             self.own("it is shortened here; all of it: add --json");
         }
     }
 
     fn request(&mut self, shown: &ShownView, number: usize, all: usize) {
         let step = name(&shown.step);
-        let place = destinations(shown).join(" and ");
-        let place = if place.is_empty() { "a workflow".to_owned() } else { place };
+        let deed = deeds(shown).into_iter().next().unwrap_or_default();
         let number = if all > 1 { format!(" {number} of {all}") } else { String::new() };
-        self.own(&format!("request{number}, step {step}: {}", untrusted::cut(&place, limits::PLACE_CHARS)));
-        let target = match (shown.url.as_str(), shown.target.as_str()) {
-            ("", "") => &shown.request,
-            ("", target) => target,
-            (url, _) => url,
-        };
-        self.theirs(target);
+        self.own(&format!("request{number}, step {step}: {deed}"));
+        match (shown.url.as_str(), shown.target.as_str()) {
+            ("", "") => {}
+            ("", target) => self.theirs(target),
+            (url, _) => self.theirs(url),
+        }
         let is_plain = |name: &str| {
             ["accept", "user-agent"].iter().any(|plain| plain.eq_ignore_ascii_case(name))
         };
@@ -243,7 +265,11 @@ impl Page {
         for file in &shown.files {
             match &file.sha256 {
                 Some(sha256) => {
-                    self.own(&format!("with a file of {} bytes, sha256 {}:", file.bytes, name(sha256)));
+                    self.own(&format!(
+                        "with a file of {} bytes, sha256 {}:",
+                        file.bytes,
+                        name(sha256)
+                    ));
                 }
                 None => self.own("with a file that cannot be read:"),
             }
@@ -253,16 +279,21 @@ impl Page {
 
     /// The arguments, and the body as it would be sent.
     fn arguments(&mut self, shown: &ShownView) {
+        let is_sent = !shown.url.is_empty();
         let mut arguments = shown.arguments.clone();
-        let written = arguments.get("body").map(Value::to_string);
+        if let Some(parts) = arguments.as_object_mut().filter(|_| is_sent) {
+            // The headers, and a body that is sent as it is written, stand here already.
+            parts.remove("headers");
+            if parts.get("body").map(Value::to_string) == shown.body {
+                parts.remove("body");
+            }
+        }
+        if let Some(with) = arguments.as_object_mut().and_then(|parts| parts.remove("with")) {
+            self.theirs(&format!("arguments {with}"));
+        }
         if let Some(body) = body_text(shown.body.as_deref(), shown.body_bytes) {
             self.theirs(&body);
-            // It is the body in other words, unless that is what is sent.
-            if written == shown.body
-                && let Some(arguments) = arguments.as_object_mut()
-            {
-                arguments.remove("body");
-            }
+            self.is_cut |= shown.body_bytes.is_some();
         }
         if arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) {
             self.theirs(&format!("arguments {arguments}"));
@@ -372,18 +403,25 @@ fn kind_and_step(waiting: &WaitingView) -> String {
     format!("{word}{}", step.unwrap_or_default())
 }
 
-/// Where a call goes: one place for a request, or every place that a child run may call.
-fn destinations(shown: &ShownView) -> Vec<String> {
-    let (url, request) = (shown.url.as_str(), shown.target.as_str());
-    let mut all: Vec<String> = match request.split_once(' ') {
-        _ if !url.is_empty() => destination(&shown.method, url).into_iter().collect(),
-        Some((method, url)) => destination(method, url).into_iter().collect(),
-        None => {
-            let calls = shown.targets.iter().filter_map(|target| target.split_once(' '));
-            calls.filter_map(|(method, url)| destination(method, url)).collect()
-        }
+/// What a call does, without its arguments: one request, or a child run with every request that it
+/// may send.
+fn deeds(shown: &ShownView) -> Vec<String> {
+    let target = shown.target.split_once(' ');
+    let place = match (shown.url.as_str(), target) {
+        ("", Some((method, url))) => destination(method, url),
+        (url, _) => destination(&shown.method, url),
     };
-    all.dedup();
+    if let Some(place) = place {
+        return vec![format!("sends {place}")];
+    }
+    let Some(workflow) = shown.request.strip_prefix("workflow ") else {
+        return vec![format!("does {}", name(&shown.request))];
+    };
+    let calls = shown.targets.iter().filter_map(|target| target.split_once(' '));
+    let places = calls.filter_map(|(method, url)| destination(method, url));
+    let places: BTreeSet<String> = places.map(|place| format!("may send {place}")).collect();
+    let mut all = vec![format!("runs the workflow {}", name(workflow))];
+    all.extend(places);
     all
 }
 
@@ -401,8 +439,18 @@ fn amount(arguments: &Value) -> Option<String> {
     let words = ["amount", "total", "sum", "price", "quantity"];
     let found = words.iter().find_map(|word| Some((*word, named(arguments, word, 0)?)));
     let (word, (value, currency)) = found?;
-    let currency = currency.map(|currency| format!(" {}", name(&currency))).unwrap_or_default();
-    Some(format!("{word} {}{currency}", name(&value)))
+    let currency = currency.map(|currency| format!(" {}", figure(&currency))).unwrap_or_default();
+    Some(format!("{word} {}{currency}", figure(&value)))
+}
+
+/// A number as it is, and any other text in quotes.
+fn figure(text: &str) -> String {
+    match text.parse::<f64>() {
+        Ok(_) => name(text),
+        Err(_) => {
+            format!("\"{}\"", untrusted::inline(text, limits::FIGURE_CHARS).replace('"', "'"))
+        }
+    }
 }
 
 /// The value of the first field of this name, with the currency beside it.
@@ -448,4 +496,175 @@ pub fn form_field(name: &str, schema: &Value, is_required: bool) -> String {
     let about = ["description", "title"].iter().find_map(|key| schema.get(key)?.as_str());
     let about = about.map(|about| format!(": {about}")).unwrap_or_default();
     format!("`{name}` ({kind}{need}{choices}){about}")
+}
+
+#[cfg(test)]
+#[path = "../../testdata/hostile.rs"]
+mod hostile;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::hostile::{BENIGN, texts};
+    use super::*;
+
+    const LAYOUTS: [fn() -> QuestionLayout; 3] =
+        [|| QuestionLayout::terminal(80), || QuestionLayout::terminal(120), QuestionLayout::client];
+
+    /// Questions of every kind in which everything that others write is this text.
+    fn questions(text: &str) -> Vec<WaitingView> {
+        let source = json!({"run_id": "run_1", "workflow": "pay", "title": text, "folder": text});
+        let sent = json!({"attempt": 1, "sent_ms": 0, "request": "POST https://api.example/refunds",
+            "headers": {"X-Note": text}, "body": text, "idempotency_key": text});
+        let shown = json!({"step": "refund", "request": "POST /refunds",
+            "target": "POST https://api.example/refunds", "method": "POST",
+            "url": "https://api.example/refunds", "headers": {"X-Note": text},
+            "arguments": {"with": {"note": text}, "body": {"amount": 12, "text": text}},
+            "body": json!({"amount": 12, "text": text}).to_string(),
+            "secrets": [{"name": "API_KEY", "place": text}], "profile": "default",
+            "files": [{"path": text, "bytes": 7, "sha256": "00ff"}]});
+        let child = json!({"step": "more", "request": "workflow inner", "arguments": {"n": text},
+            "targets": ["POST https://api.example/refunds", "GET https://api.example/refunds"]});
+        let changes = json!([{"step": "refund", "before": text, "after": {"a": text}}]);
+        let form = json!({"type": "object", "required": [text],
+            "properties": {text: {"type": "string", "description": text, "enum": [text]}}});
+        let all = json!([
+            {"kind": "approval", "step": "ok", "message": text, "source": source, "form": form,
+             "by": [text], "shown": [shown, child], "unshown": ["later"], "submitted": text,
+             "changes": changes, "expires_ms": 5},
+            {"kind": "approval", "step": "draft", "message": "Confirm?", "source": source,
+             "submitted": {"text": text, "more": [text]}},
+            {"kind": "lapsed", "step": "ok", "message": text, "source": source},
+            {"kind": "decision", "step": "lost", "message": text, "source": source, "sent": sent,
+             "may_arrive_until_ms": 9, "choices": ["happened", "did_not_happen", "give_up"]},
+            {"kind": "person", "step": "draft", "message": text, "source": source,
+             "submitted": text, "faults": [text, text], "choices": ["accept", "give_up"]},
+        ]);
+        serde_json::from_value(all).expect("are questions")
+    }
+
+    /// The lines of the program itself, after a check that the others have the gutter.
+    fn own_lines(layout: QuestionLayout, question: &str) -> Vec<String> {
+        for line in question.split('\n') {
+            assert!(!line.contains(untrusted::is_hidden), "{line:?}");
+            let seen = line.chars().filter(|c| *c != '\u{301}').count();
+            assert!(seen <= layout.width, "{line:?}");
+        }
+        let own = question.split('\n').filter(|line| !line.starts_with(layout.gutter));
+        own.filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn no_text_of_others_begins_a_line() {
+        let texts = texts();
+        assert!(texts.len() >= 60, "{}", texts.len());
+        let benign = questions(BENIGN);
+        for text in &texts {
+            for (hostile, benign) in questions(text).iter().zip(&benign) {
+                for layout in LAYOUTS {
+                    let (layout, shown) = (layout(), layout().question(hostile));
+                    let mut own = own_lines(layout, &shown);
+                    // A long submission is said to be shortened.
+                    own.retain(|line| !line.starts_with("it is shortened"));
+                    let expected = own_lines(layout, &layout.question(benign));
+                    assert_eq!(own, expected, "{text:?}\n{shown}");
+                    assert!(shown.lines().count() < 1_000, "{text:?}");
+                }
+            }
+        }
+    }
+
+    /// Ids cannot contain such text today; if they ever can, they still do not begin a line.
+    #[test]
+    fn an_id_and_an_amount_stay_within_their_line() {
+        for text in texts() {
+            let mut question = questions(BENIGN).remove(0);
+            question.step = Some(text.clone());
+            question.shown[0].step.clone_from(&text);
+            question.shown[0].arguments = json!({"amount": text, "currency": text});
+            question.unshown = vec![text.clone()];
+            if let Some(source) = &mut question.source {
+                source.workflow.clone_from(&text);
+            }
+            let layout = QuestionLayout::terminal(80);
+            let first = [
+                "approval ",
+                "run run_1",
+                "in the folder:",
+                "title:",
+                "the workflow asks:",
+                "what was handed in:",
+                "the form asks for:",
+                "only these may answer:",
+                "request ",
+                "with ",
+                "changed ",
+                "answer before ",
+                "sends ",
+                "runs ",
+                "may send ",
+                "it is shortened",
+            ];
+            for line in own_lines(layout, &layout.question(&question)) {
+                assert!(first.iter().any(|first| line.starts_with(first)), "{text:?}: {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn method_host_and_amount_stand_directly_above_the_prompt() {
+        let text = "x".repeat(300_000);
+        for layout in LAYOUTS {
+            let question = layout().question(&questions(&text)[0]);
+            let last: Vec<&str> = question.lines().rev().take(4).collect();
+            assert_eq!(last[3], "may send POST to api.example", "{question}");
+            assert_eq!(last[2], "runs the workflow inner");
+            assert_eq!(last[1], "sends POST to api.example, amount 12");
+            assert_eq!(last[0], "sends more in step later, which is not known yet");
+        }
+    }
+
+    #[test]
+    fn a_question_says_everything_that_is_sent() {
+        let question = QuestionLayout::terminal(80).question(&questions("some text")[0]);
+        expect_test::expect![[r#"
+            approval ok of pay
+            run run_1
+            in the folder:
+            │ some text
+            title:
+            │ some text
+            the workflow asks:
+            │ some text
+            what was handed in:
+            │ some text
+            the form asks for:
+            │ `some text` (string, one of ["some text"]): some text
+            only these may answer:
+            │ some text
+            request 1 of 2, step refund: sends POST to api.example
+            │ https://api.example/refunds
+            │ X-Note: some text
+            │ arguments {"note":"some text"}
+            │ body {"amount":12,"text":"some text"}
+            with the secret API_KEY, profile default, in:
+            │ some text
+            with a file of 7 bytes, sha256 00ff:
+            │ some text
+            request 2 of 2, step more: runs the workflow inner
+            │ arguments {"n":"some text"}
+            │ may send POST https://api.example/refunds
+            │ may send GET https://api.example/refunds
+            changed since the last answer, in step refund:
+            │ was "some text"
+            │ now {"a":"some text"}
+            answer before 1970-01-01T00:00:00.005Z
+            may send GET to api.example
+            may send POST to api.example
+            runs the workflow inner
+            sends POST to api.example, amount 12
+            sends more in step later, which is not known yet"#]]
+        .assert_eq(&question);
+    }
 }

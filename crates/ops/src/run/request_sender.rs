@@ -349,7 +349,12 @@ impl CatalogSender {
         self.writer().variable(name).map(Secret::new)
     }
 
-    pub(super) fn secret(&self, context: &RunContext, loaded: &LoadedCatalog, name: &str) -> Result<Secret> {
+    pub(super) fn secret(
+        &self,
+        context: &RunContext,
+        loaded: &LoadedCatalog,
+        name: &str,
+    ) -> Result<Secret> {
         if let Some(own) = self.own(context, name) {
             return own;
         }

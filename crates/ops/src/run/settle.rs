@@ -89,7 +89,10 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     let (decision, deed) = match (request.outcome, of_request) {
         (SettleOutcome::Happened, _) => {
             let output = request.output.ok_or_else(|| untold(&key))?;
-            (Settlement::Happened { output }, format!("record that `{key}` in run `{run}` happened"))
+            (
+                Settlement::Happened { output },
+                format!("record that `{key}` in run `{run}` happened"),
+            )
         }
         (SettleOutcome::DidNotHappen, true) => (
             Settlement::DidNot,

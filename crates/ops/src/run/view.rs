@@ -336,7 +336,8 @@ impl RunView {
         };
         let waits = view::waiting(flow, state);
         let now = now_ms().max(state.now_ms);
-        let waiting = waits.iter().map(|one| WaitingView::of(flow, state, one).asked_by(flow, state));
+        let waiting =
+            waits.iter().map(|one| WaitingView::of(flow, state, one).asked_by(flow, state));
         let time_is_up = state.canceling.is_none() && now >= state.head.deadline_ms;
         let waiting = waiting.map(|one| match time_is_up {
             true => one.after(state.head.deadline_ms),
@@ -639,9 +640,8 @@ impl ShownView {
         if let Some(extras) = shown.extras.as_deref() {
             let CallExtras { profile, secrets, files, targets } = extras.clone();
             let secret = |one: UsedSecret| SecretView { name: one.name, place: one.place };
-            let file = |one: UsedFile| {
-                FileView { path: one.path, bytes: one.bytes, sha256: one.sha256 }
-            };
+            let file =
+                |one: UsedFile| FileView { path: one.path, bytes: one.bytes, sha256: one.sha256 };
             view.secrets = secrets.into_iter().map(secret).collect();
             view.files = files.into_iter().map(file).collect();
             (view.profile, view.targets) = (profile, targets);

@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use milepost_model::secret::Secret;
 use url::Origin;
 
+pub use code::SecretCodes;
 use encrypted::EncryptedFile;
 use entry::{SecretEntries, StoredSecret};
-pub use code::SecretCodes;
 pub use environment::Environment;
 pub use name::{InvalidSecretName, SecretName};
 
