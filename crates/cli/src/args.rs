@@ -17,6 +17,7 @@ use crate::run::args as run;
 use crate::secret::SecretCommand;
 use crate::server::args::{McpArgs, ServeArgs};
 use crate::terminal::Terminal;
+use crate::trust::{GrantsArgs, TrustArgs};
 use crate::workflow::args::WorkflowCommand;
 
 /// Workflows that AI agents and APIs run together
@@ -134,6 +135,18 @@ pub(crate) enum CliCommand {
     #[command(subcommand)]
     #[command(after_help = "Example: milepost inputs forget --workflow refund-order")]
     Inputs(Deferred<run::InputsCommand>),
+    /// Look at what the folder here asks for, and decide whether it may act
+    #[command(after_help = "Example: milepost trust\n\
+        Without a terminal: milepost trust --accept \"$(milepost trust --digest)\"\n\
+        Exit codes: 0 trusted, 1 changed (with --check), 8 not trusted")]
+    Trust(Deferred<TrustArgs>),
+    /// Stop trusting the folder here
+    #[command(after_help = "Example: milepost untrust")]
+    Untrust,
+    /// Show what you allowed until you revoke it
+    #[command(after_help = "Example: milepost grants\n\
+        Example: milepost grants revoke 4f1c09")]
+    Grants(Deferred<GrantsArgs>),
     /// Manage the PIN that signs your decisions
     #[command(subcommand)]
     #[command(after_help = "Example: milepost person set-pin")]
@@ -247,7 +260,7 @@ pub(crate) enum ConfigCommand {
     Get(ConfigGetArgs),
     /// Set a key; without a value, reset it to its default
     #[command(after_help = "Example: milepost config set env_allow SHOP_TOKEN,REGION\n\
-        Example: milepost config set confirm\n\
+        Example: milepost config set budget.writes\n\
         Exit codes: 0 done, 2 there is no such key, or the value is not valid for it")]
     Set(ConfigSetArgs),
 }

@@ -8,7 +8,7 @@ use milepost_model::commands::NoCommands;
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::{CatalogCommands, Operations, Reader, Writer};
 use milepost_store::secrets::Environment;
-use milepost_store::{Config, LibraryEntry, Locations};
+use milepost_store::{Config, Grants, LibraryEntry, Locations};
 
 use crate::failure::CliResult;
 use crate::wording;
@@ -39,7 +39,8 @@ pub(crate) fn world() -> World<'static> {
     let known = KNOWN.get_or_init(|| {
         let locations = locations().ok()?;
         // An unreadable configuration is reported by the code that needs it.
-        let allowed = Config::read(&locations).ok().map(|config| config.env_allow);
+        let config = Config::read(&locations, &Grants::of(&locations.data));
+        let allowed = config.ok().map(|config| config.known_variables());
         Some((CatalogCommands::of(Reader::open(locations)), allowed))
     });
     match known {

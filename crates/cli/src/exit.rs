@@ -38,6 +38,8 @@ impl Exit {
             | Code::RequestRefused
             | Code::AuthFailed
             | Code::SecretsUnusable
+            | Code::SecretNotAllowed
+            | Code::ProjectUntrusted
             | Code::PresenceRequired => Exit::DENIED,
             Code::UpstreamFailed | Code::UpstreamRejected => Exit::UPSTREAM,
             Code::UpstreamTimeout => Exit::TIMEOUT,

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use milepost_ops::Code;
 use milepost_ops::catalog::import::{ImportOpenApi, Request};
+use milepost_ops::trust::folder;
 use milepost_store::{FileError, Locations, health, write_atomic};
 use serde::Serialize;
 
@@ -46,12 +48,13 @@ struct NewProject {
 pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CliResult {
     let working = environment::locations()?.working;
     let folder = args.dir.as_ref().map_or_else(|| working.clone(), |dir| working.join(dir));
+    let is_new = !folder.join(FOLDER).exists();
     let (mut made, mut kept) = write_files(&folder)?;
     let record = folder.join(FOLDER).join("catalogs").join(format!("{CATALOG}.toml"));
     if record.exists() {
         kept.push(record);
     } else {
-        made.push(import_sample(&folder)?);
+        made.push(import_sample(&folder, is_new)?);
     }
     let run = format!("milepost run {WORKFLOW} --mock");
     let next = match &args.dir {
@@ -64,6 +67,11 @@ pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CliResult {
         project.made.iter().for_each(|path| terminal.line(format!("created {}", safe(path))));
         project.kept.iter().for_each(|path| terminal.line(format!("kept {}", safe(path))));
         warn_of_overrides(terminal);
+        if !is_new {
+            terminal.remark(
+                "the folder existed before: nothing in it acts until you run `milepost trust`",
+            );
+        }
         terminal.remark(format!("next: {}", safe(&project.next)));
     })
 }
@@ -89,8 +97,9 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| path.display().to_string()).collect()
 }
 
-/// Imports the sample's API into the project and returns the path of its record.
-fn import_sample(folder: &Path) -> CliResult<PathBuf> {
+/// Imports the sample's API into the project and returns the path of its record. Everything in a
+/// new project comes from this program, so it is trusted.
+fn import_sample(folder: &Path, is_new: bool) -> CliResult<PathBuf> {
     // Always import into the project, even if environment variables point elsewhere.
     let variable = |name: &str| match name.starts_with("REGISTRY_") {
         true => None,
@@ -110,7 +119,20 @@ fn import_sample(folder: &Path) -> CliResult<PathBuf> {
         allow_refs: Vec::new(),
         refs_root: None,
     })?;
+    if is_new {
+        trust_new(&session)?;
+    }
     Ok(PathBuf::from(imported.catalog_path))
+}
+
+/// Trusts the new project. If that needs a PIN and there is no terminal, it is asked for later.
+fn trust_new(session: &CliSession) -> CliResult<()> {
+    let writer = session.operations.writer();
+    let report = folder::report(writer.reader())?;
+    match folder::accept(writer, &session.user, &report) {
+        Err(problem) if problem.code == Code::PresenceRequired => Ok(()),
+        done => Ok(done.map(drop)?),
+    }
 }
 
 /// Warns about environment variables that override the project.

@@ -30,6 +30,7 @@ mod status;
 mod table;
 mod terminal;
 mod terminal_user;
+mod trust;
 mod tty;
 mod wording;
 mod workflow;
@@ -92,6 +93,9 @@ fn dispatch(args: &CliArgs, terminal: &mut Terminal) -> CliResult {
         CliCommand::Backup(args) => run::backup(args, terminal),
         CliCommand::Restore(args) => run::restore(args, terminal),
         CliCommand::Inputs(command) => run::forget(command, terminal),
+        CliCommand::Trust(args) => trust::run(args, terminal),
+        CliCommand::Untrust => trust::forget(terminal),
+        CliCommand::Grants(args) => trust::grants(args, terminal),
         CliCommand::Person(_) => run::set_pin(terminal),
         CliCommand::Mcp(args) => server::stdio::run(args, terminal),
         CliCommand::Serve(args) => server::http::run(args, terminal),

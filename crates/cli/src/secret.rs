@@ -12,6 +12,7 @@ use crate::argument_values::stdin_text;
 use crate::environment;
 use crate::failure::CliResult;
 use crate::terminal::{Terminal, safe};
+use crate::terminal_user::TerminalUser;
 use crate::tty;
 
 #[derive(Debug, Subcommand)]
@@ -23,6 +24,13 @@ pub(crate) enum SecretCommand {
         Exit codes: 0 done, 2 no value, 8 the store cannot be opened, 75 it cannot be written"
     )]
     Set(SetSecretArgs),
+    /// Allow a secret to be sent in a field of a command's requests
+    #[command(
+        after_help = "Example: milepost secret allow SHOP_TOKEN --command 'shop orders:create' \\\n  \
+        --field body.token\n\
+        Exit codes: 0 done, 6 no such command, 8 the store cannot be opened"
+    )]
+    Allow(AllowSecretArgs),
     /// List secrets by name; values are never shown
     #[command(after_help = "Example: milepost secret list\n\
         Exit codes: 0 done, 8 the store cannot be opened")]
@@ -43,6 +51,18 @@ pub(crate) struct SetSecretArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct AllowSecretArgs {
+    /// The name of the secret
+    pub(crate) name: String,
+    /// The command whose requests may contain it
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) command: String,
+    /// Where it may be, such as `body.token`, `with.key` or `headers.X-Key`
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) field: String,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RemoveSecretArgs {
     /// The name of the secret
     pub(crate) name: String,
@@ -51,6 +71,7 @@ pub(crate) struct RemoveSecretArgs {
 pub(crate) fn run(command: &SecretCommand, terminal: &mut Terminal) -> CliResult {
     match command {
         SecretCommand::Set(args) => set(args, terminal),
+        SecretCommand::Allow(args) => allow(args, terminal),
         SecretCommand::List => list(terminal),
         SecretCommand::Remove(args) => remove(args, terminal),
     }
@@ -73,6 +94,15 @@ fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CliResult {
         if stored.as_ref().is_some_and(|item| item.shadowed) {
             terminal.remark("warning: an environment variable takes precedence over it");
         }
+    })
+}
+
+fn allow(args: &AllowSecretArgs, terminal: &mut Terminal) -> CliResult {
+    let user = TerminalUser::new(false, terminal.is_json());
+    let writer = environment::writer(None)?;
+    let allowed = secret::allow(&writer, &user, &args.name, &args.command, &args.field)?;
+    terminal.answer(&json!({"allows": allowed}), |terminal| {
+        terminal.line(format!("you allowed to {}", safe(&allowed)));
     })
 }
 

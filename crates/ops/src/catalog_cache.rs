@@ -55,21 +55,22 @@ pub(crate) struct LoadedCatalog {
     /// For a pinned version: its own document, regardless of the catalog's current one.
     pub(crate) pinned: Option<(Digest, KeptDocuments)>,
     api: OnceLock<Arc<Api>>,
+    /// The hash of the document, if all of it was read.
+    sha256: OnceLock<Digest>,
     /// The API-wide part of the document, without its operations.
     face: OnceLock<Arc<Api>>,
     cuts: Option<Arc<DocumentIndex>>,
     prepared: Mutex<HashMap<String, Arc<PreparedCommand>>>,
-    pub(crate) sender: OnceLock<Arc<CatalogClient>>,
-    /// The client that runs use for their requests, and what it was built from.
-    pub(crate) run_sender: Mutex<Option<RunSender>>,
+    /// The client for its requests, and what it was built from.
+    pub(crate) sender: Mutex<Option<CachedClient>>,
 }
 
-/// The client that runs use for their requests, valid while the live settings stay the same.
+/// The client for a catalog's requests, valid while the live settings stay the same.
 #[derive(Debug)]
-pub(crate) struct RunSender {
+pub(crate) struct CachedClient {
     pub(crate) live: Arc<CatalogRecord>,
     pub(crate) config: Arc<Config>,
-    pub(crate) sender: Arc<CatalogClient>,
+    pub(crate) client: Arc<CatalogClient>,
 }
 
 /// Data derived from a document and stored next to it.
@@ -144,6 +145,7 @@ pub(crate) struct WholeDocument {
     pub(crate) api: Arc<Api>,
     /// Whether it was changed after the import.
     edited: bool,
+    sha256: Digest,
     mark: Option<DocumentMark>,
 }
 
@@ -234,7 +236,7 @@ impl CatalogCache {
 
     fn read(&self, record: &Arc<CatalogRecord>) -> Result<LoadedCatalog> {
         let kept = self.derived.read(&key(record)).and_then(DocumentIndex::read);
-        let api = OnceLock::new();
+        let (api, mut sha256) = (OnceLock::new(), None);
         let (table, cuts) = if let Some(kept) = kept {
             kept
         } else {
@@ -244,11 +246,14 @@ impl CatalogCache {
             if !whole.edited {
                 self.keep(record, &table, whole.mark);
             }
+            sha256 = Some(whole.sha256);
             // Cannot fail: the cell was just created.
             let _ = api.set(whole.api);
             (table, None)
         };
-        Ok(self.of_parts(record, (Arc::new(table), cuts.map(Arc::new)), api, None))
+        let loaded = self.of_parts(record, (Arc::new(table), cuts.map(Arc::new)), api, None);
+        let sha256 = sha256.map_or_else(OnceLock::new, OnceLock::from);
+        Ok(LoadedCatalog { sha256, ..loaded })
     }
 
     pub(crate) fn of_parts(
@@ -268,8 +273,8 @@ impl CatalogCache {
             face: OnceLock::new(),
             cuts,
             prepared: Mutex::default(),
-            sender: OnceLock::new(),
-            run_sender: Mutex::default(),
+            sha256: OnceLock::new(),
+            sender: Mutex::default(),
         }
     }
 
@@ -403,7 +408,8 @@ pub(crate) fn whole(record: &CatalogRecord, stored: StoredDocument) -> Result<Wh
     let reading =
         ParsedDocument::read_owned(stored.bytes).map_err(|error| broken(error.to_string()))?;
     let api = Api::new(reading).map(Arc::new).map_err(|error| broken(error.to_string()))?;
-    Ok(WholeDocument { api, edited: stored.edited, mark: stored.mark })
+    let StoredDocument { edited, sha256, mark, .. } = stored;
+    Ok(WholeDocument { api, edited, sha256, mark })
 }
 
 impl LoadedCatalog {
@@ -463,7 +469,18 @@ impl LoadedCatalog {
         {
             keep_mark(&self.derived, &self.record, mark);
         }
+        self.sha256.get_or_init(|| whole.sha256);
         Ok(Arc::clone(self.api.get_or_init(|| whole.api)))
+    }
+
+    /// The hash of the document that its commands come from.
+    pub(crate) fn document_hash(&self) -> Result<Digest> {
+        if let Some((pinned, _)) = &self.pinned {
+            return Ok(*pinned);
+        }
+        // Reads all of the document unless it is certainly the one that was imported.
+        self.face()?;
+        Ok(self.sha256.get().copied().unwrap_or(self.record.source_sha256))
     }
 
     /// The API-wide part of the document: servers and security schemes.

@@ -36,7 +36,7 @@ impl std::fmt::Debug for CatalogClient {
 
 /// The secrets for one origin; none without a vault, since previews show only their names.
 struct Bound {
-    vault: Option<Vault>,
+    vault: Option<Arc<Vault>>,
     origin: Origin,
 }
 
@@ -62,20 +62,26 @@ impl CatalogClient {
         loaded: &LoadedCatalog,
         live: &CatalogRecord,
         config: &Config,
-        vault: Option<Vault>,
+        vault: Option<Arc<Vault>>,
         profile: &ProfileName,
     ) -> Result<CatalogClient> {
         let record = &loaded.record;
         let base = base(record)?;
         let mut policy = Policy::public();
-        for host in config.allow_private.iter().chain(&live.allow_private) {
+        // What nobody accepted gets no credentials and reaches no private host of its own choice.
+        // A preview shows the request as it would be if somebody did.
+        let is_accepted =
+            vault.is_none() || config.standing.accepts(record, loaded.document_hash()?);
+        let asked = live.allow_private.iter().filter(|_| is_accepted);
+        for host in config.allow_private.iter().chain(asked) {
             // Cannot fail: both lists were parsed when they were read.
             let _ = policy.allow_private(&host.to_string());
         }
-        if record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User) {
+        let is_typed = record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User);
+        if is_accepted && is_typed {
             policy.allow_url(&base);
         }
-        let given = record.auth.get(profile).into_iter().flatten();
+        let given = record.auth.get(profile).filter(|_| is_accepted).into_iter().flatten();
         let credentials: BTreeMap<String, Credential> = given
             .filter_map(|(scheme, credential)| Some((scheme.clone(), of_record(credential)?)))
             .collect();
@@ -107,9 +113,15 @@ impl CatalogClient {
 
     /// The secrets that a command would be sent with, and where they are written; none if it cannot
     /// be authenticated.
-    pub(crate) fn credential_places(&self, command: &ApiCommand) -> Vec<(String, String)> {
+    pub(crate) fn credential_uses(&self, command: &ApiCommand) -> Vec<(String, String)> {
         let choice = self.api.auth.choose(&command.security).unwrap_or_default();
         self.api.auth.places_of(&choice)
+    }
+
+    /// The secrets that a command is sent with, and the origin that they are sent to.
+    pub(crate) fn credential_places(&self, command: &ApiCommand) -> Vec<(String, Origin)> {
+        let names = self.can_authenticate(command).unwrap_or_default();
+        names.into_iter().map(|name| (name, self.base.origin())).collect()
     }
 
     /// The request as it would be sent, with placeholders for secrets.

@@ -2,7 +2,9 @@
 //! people, but not to models.
 
 use milepost_store::person::Person;
-use milepost_store::{ConfigFile, KeyError, LocationOrigin, Locations};
+use milepost_store::{
+    ConfigFile, ConfigSetting, KeyError, LeastPresence, LocationOrigin, Locations, is_limit,
+};
 
 use crate::prelude::*;
 use crate::run::person::untyped;
@@ -49,11 +51,12 @@ pub fn places(locations: &Locations, variable: &dyn Fn(&str) -> Option<String>) 
     places.collect()
 }
 
-/// The effective configuration file.
+/// The configuration files in force: the user's own, and that of the project, if there is one.
 #[derive(Debug)]
 pub struct Configuration {
-    file: ConfigFile,
-    from: LocationOrigin,
+    own: ConfigFile,
+    /// The project's file, and what determined it.
+    project: Option<(ConfigFile, LocationOrigin)>,
 }
 
 impl Configuration {
@@ -62,20 +65,31 @@ impl Configuration {
         locations: &Locations,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Configuration> {
-        let file = ConfigFile::open(locations).or_problem()?;
+        let own = ConfigFile::open_own(locations).or_problem()?;
         let explained = locations.explained(variable);
         let chosen = explained.iter().find(|one| one.path == locations.config);
-        Ok(Configuration { file, from: chosen.map_or(LocationOrigin::Default, |one| one.from) })
+        let from = chosen.map_or(LocationOrigin::Default, |one| one.from);
+        let project = ConfigFile::open_project(locations).or_problem()?;
+        Ok(Configuration { own, project: project.map(|file| (file, from)) })
     }
 
     /// All keys.
     pub fn all(&self) -> Vec<Setting> {
-        self.file.all().into_iter().map(|one| self.setting(one)).collect()
+        let keys = self.own.all().into_iter();
+        keys.filter_map(|one| self.get(one.key).ok()).collect()
     }
 
-    /// Returns one key.
+    /// Returns one key. Where both files set a limit, the stricter one is in force.
     pub fn get(&self, key: &str) -> Result<Setting> {
-        Ok(self.setting(self.file.get(key).or_problem()?))
+        let own = self.own.get(key).or_problem()?;
+        let Some((project, from)) = self.project.as_ref().filter(|_| is_limit(own.key)) else {
+            return Ok(setting(&self.own, LocationOrigin::User, own));
+        };
+        let theirs = project.get(key).or_problem()?;
+        Ok(match theirs.given && (!own.given || is_stricter(&theirs.value, &own.value)) {
+            true => setting(project, *from, theirs),
+            false => setting(&self.own, LocationOrigin::User, own),
+        })
     }
 
     /// Changes a key on behalf of a caller. Granting approvals without asking is a person's
@@ -98,16 +112,31 @@ impl Configuration {
         self.set(key, value)
     }
 
-    /// Changes a key in the file, or removes it.
+    /// Changes a key, or removes it: a limit in the project's file, if there is one, and everything
+    /// else in the user's own.
     pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<Setting> {
-        let set = self.file.set(key, value).or_problem()?;
-        Ok(self.setting(set))
+        let (file, from) = match &mut self.project {
+            Some((project, from)) if is_limit(key) => (project, *from),
+            _ => (&mut self.own, LocationOrigin::User),
+        };
+        let set = file.set(key, value).or_problem()?;
+        Ok(setting(file, from, set))
     }
+}
 
-    fn setting(&self, one: milepost_store::ConfigSetting) -> Setting {
-        let from = if one.given { self.from } else { LocationOrigin::Default };
-        let path = self.file.path().display().to_string();
-        Setting { key: one.key, value: one.value, from: from.name(), path }
+fn setting(file: &ConfigFile, from: LocationOrigin, one: ConfigSetting) -> Setting {
+    let from = if one.given { from } else { LocationOrigin::Default };
+    let path = file.path().display().to_string();
+    Setting { key: one.key, value: one.value, from: from.name(), path }
+}
+
+/// Whether a limit is stricter than another one: a smaller number, or a stronger proof of presence.
+fn is_stricter(one: &Value, other: &Value) -> bool {
+    let presence = |value: &Value| LeastPresence::named(value.as_str()?);
+    match (one.as_u64(), other.as_u64()) {
+        (Some(one), Some(other)) => one < other,
+        (Some(_), None) => true,
+        _ => presence(one) > presence(other),
     }
 }
 

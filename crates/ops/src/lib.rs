@@ -38,6 +38,7 @@ mod run_summary;
 pub mod secret;
 mod source;
 mod strict;
+pub mod trust;
 pub mod workflow;
 mod writer;
 

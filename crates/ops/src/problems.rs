@@ -18,7 +18,9 @@ use milepost_outbound::{
 use milepost_store::catalogs::{CatalogConflict, CatalogError, SaveError};
 use milepost_store::person::PersonError;
 use milepost_store::secrets::SecretError;
-use milepost_store::{ConfigError, FileError, InvalidCause, InvalidFile, KeyError, SourceError};
+use milepost_store::{
+    ConfigError, FileError, GrantError, InvalidCause, InvalidFile, KeyError, SourceError,
+};
 
 use crate::config;
 use crate::prelude::*;
@@ -54,6 +56,7 @@ to_problem! {
     FileError => of_file,
     ConfigError => of_config,
     SourceError => of_source,
+    GrantError => crate::trust::of_grants,
     CatalogError => of_catalog,
     SaveError => of_save,
     SecretError => of_secret,
@@ -161,6 +164,7 @@ pub(crate) fn no_operation(name: &str, names: impl Iterator<Item = &'static str>
 /// Converts an error about the configuration.
 pub(crate) fn of_config(error: &ConfigError) -> Problem {
     match error {
+        ConfigError::Grants(error) => crate::trust::of_grants(error),
         ConfigError::File(error) => of_file(error),
         ConfigError::Fault { path, .. } => {
             let hint = "correct the file; every key in it is optional";
@@ -391,6 +395,11 @@ pub(crate) fn of_send(error: &SendError) -> Problem {
         SendFault::RedirectRefused { .. } | SendFault::TooManyRedirects { .. } => {
             (Code::RequestRefused, "use the address that the server points to".into())
         }
+        SendFault::Secret { .. } => (
+            Code::SecretNotAllowed,
+            Hint::text("find out how it got into the request; if it belongs there, allow it with ")
+                .person(Invocation::of("secret.allow")),
+        ),
         SendFault::Invalid(_) => (Code::ArgumentsInvalid, "change the argument".into()),
         SendFault::Timeout { .. } => {
             let hint = Hint::text("try again, or allow more time with ").argument("timeout_s");

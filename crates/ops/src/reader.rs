@@ -8,8 +8,8 @@ use milepost_model::check::World;
 use milepost_model::commands::NoCommands;
 use milepost_store::secrets::Environment;
 use milepost_store::{
-    Config, Library, LibraryEntry, LibraryMatch, Listing, LiveConfig, LocalSource, Locations,
-    SourceKind, Trust,
+    Config, Grants, Library, LibraryEntry, LibraryMatch, Listing, LiveConfig, LocalSource,
+    Locations, SourceKind, Trust,
 };
 
 use crate::catalog_cache::{CatalogCache, PinsById};
@@ -34,6 +34,8 @@ pub struct Reader {
     pub(crate) ports: RunPorts,
     pub(crate) compiled: Arc<CompiledCache>,
     live_config: Arc<LiveConfig>,
+    /// What the person granted.
+    pub(crate) grants: Arc<Grants>,
 }
 
 /// What documents are checked against if no catalogs are involved.
@@ -42,6 +44,7 @@ pub(crate) const WORLD: World<'static> = World { commands: &NoCommands, env_allo
 impl Reader {
     /// Creates a reader for a process's directories. Reads nothing yet.
     pub fn open(locations: Locations) -> Reader {
+        let grants = Arc::new(Grants::of(&locations.data));
         Reader {
             library: Arc::new(Library::open(locations.clone())),
             given: None,
@@ -51,7 +54,8 @@ impl Reader {
             finder: Arc::default(),
             environment: Arc::default(),
             compiled: Arc::default(),
-            live_config: Arc::default(),
+            live_config: Arc::new(LiveConfig::new(Arc::clone(&grants))),
+            grants,
         }
     }
 
@@ -124,7 +128,7 @@ impl Reader {
 
     /// The current configuration.
     pub(crate) fn config(&self) -> Result<Config> {
-        Config::read(&self.locations).or_problem()
+        Ok((*self.live_config()?).clone())
     }
 
     /// The current configuration, which is read again only if the file has changed, because every

@@ -4,9 +4,12 @@
 use milepost_model::secret::Secret;
 use milepost_model::suggest;
 use milepost_store::secrets::{SecretEntry, SecretError, SecretName};
+use milepost_store::{GrantSubject, SecretGrant, SecretPlace};
 use url::{Origin, Url};
 
+use crate::catalog_client;
 use crate::prelude::*;
+use crate::trust;
 
 /// A secret, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -45,6 +48,26 @@ pub fn set(writer: &Writer, name: &str, value: Secret, origin: Option<&str>) -> 
     let name = parsed(name)?;
     let origin = origin.map(origin_of).transpose()?;
     writer.vault()?.set(&name, value, origin.as_ref()).or_problem()
+}
+
+/// Allows a secret to be sent in a field of a command's requests, to where the command goes now.
+/// Returns what is allowed.
+pub fn allow(
+    writer: &Writer,
+    call: &dyn Caller,
+    name: &str,
+    command: &str,
+    field: &str,
+) -> Result<String> {
+    let secret = parsed(name)?.as_str().to_owned();
+    let (loaded, row) = writer.reader.shelf.command(command)?;
+    let prepared = loaded.prepared(row)?;
+    let origin = catalog_client::base_of(&loaded, prepared.command())?.origin();
+    let place = SecretPlace { command: prepared.command().id.to_string(), field: field.to_owned() };
+    let grant = SecretGrant { secret, origin: origin.ascii_serialization(), place: Some(place) };
+    let line = grant.line();
+    trust::grants::give(writer, call, GrantSubject::Secret(grant), &line)?;
+    Ok(line)
 }
 
 /// Removes a secret.

@@ -1,7 +1,7 @@
 //! What an operation that changes things has access to.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use milepost_driver::clock::{monotonic, now_ms};
 use milepost_driver::{Driver, DriverPorts, RunService};
@@ -9,13 +9,14 @@ use milepost_engine::ports::RequestSender;
 use milepost_store::catalogs::{Catalogs, DerivedCache};
 use milepost_store::secrets::{Environment, Vault};
 use milepost_store::workflows::WorkflowStore;
-use milepost_store::{Blobs, Locations};
+use milepost_store::{Blobs, Locations, SecretsBackend};
 
 use crate::catalog_cache::PinsById;
 use crate::fetched_choices::FetchedChoices;
 use crate::prelude::*;
 use crate::run::person::UnsignedRuns;
 use crate::run::request_sender::CatalogSender;
+use crate::trust::KnownSecretsCache;
 
 /// The write side of the product, together with the read side.
 #[derive(Debug, Clone)]
@@ -30,6 +31,9 @@ pub struct Writer {
     service: Arc<OnceLock<Service>>,
     /// Runs known to require no signature.
     pub(crate) unsigned: Arc<UnsignedRuns>,
+    vault: Arc<Mutex<Option<(SecretsBackend, Arc<Vault>)>>>,
+    /// Every secret of the user, with a mask that finds it.
+    pub(crate) known_secrets: Arc<KnownSecretsCache>,
 }
 
 /// The run service, and the sender for its requests.
@@ -51,7 +55,14 @@ impl Writer {
             reader: reader.with_environment(environment),
             service: Arc::default(),
             unsigned: Arc::default(),
+            vault: Arc::default(),
+            known_secrets: Arc::default(),
         }
+    }
+
+    /// The read side.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
     }
 
     /// A writer for another workspace's runs, with its catalogs, workflows and configuration.
@@ -67,10 +78,18 @@ impl Writer {
         Writer { reader: self.reader.pinned(pins), service: Arc::default(), ..self.clone() }
     }
 
-    /// The secret store.
-    pub(crate) fn vault(&self) -> Result<Vault> {
-        let (config, environment) = (self.reader.config()?, (*self.reader.environment).clone());
-        Vault::open(&self.reader.locations, config.secrets, environment).or_problem()
+    /// The secret store, opened once for each backend that is configured.
+    pub(crate) fn vault(&self) -> Result<Arc<Vault>> {
+        let backend = self.reader.live_config()?.secrets;
+        let mut vault = locked(&self.vault);
+        if let Some((_, vault)) = vault.as_ref().filter(|(known, _)| *known == backend) {
+            return Ok(Arc::clone(vault));
+        }
+        let environment = (*self.reader.environment).clone();
+        let opened = Vault::open(&self.reader.locations, backend, environment).or_problem()?;
+        let opened = Arc::new(opened);
+        *vault = Some((backend, Arc::clone(&opened)));
+        Ok(opened)
     }
 
     pub(crate) fn runs(&self) -> Result<&dyn RunService> {

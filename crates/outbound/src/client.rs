@@ -24,6 +24,7 @@ use crate::outgoing::{Credentials, Outgoing, masked_url};
 use crate::permit::RequestPermit;
 use crate::redirect;
 use crate::resolver::{DnsLookup, GuardedResolver, SystemLookup};
+use crate::secrets::SecretGuard;
 use crate::trace;
 
 /// The HTTP client of one catalog: one policy, one set of connections.
@@ -40,7 +41,7 @@ pub struct Client {
 type Lanes = [OnceCell<reqwest::Client>; 4];
 
 /// How a request is sent.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SendOptions {
     /// The total time limit, including redirects and the body.
     pub timeout: Duration,
@@ -60,6 +61,8 @@ pub struct SendOptions {
     pub untold: bool,
     /// Decides whether the request may still be sent; `None` means always.
     pub permit: Option<RequestPermit>,
+    /// Searches the finished request for secrets that may not be sent to its origin.
+    pub guard: Option<Arc<dyn SecretGuard>>,
 }
 
 impl Default for SendOptions {
@@ -74,6 +77,7 @@ impl Default for SendOptions {
             attempt: 1,
             untold: false,
             permit: None,
+            guard: None,
         }
     }
 }
@@ -232,10 +236,13 @@ impl Client {
             self.policy.check(&request.url).map_err(|why| not_sent(SendFault::Refused(why)))?;
         let body = request.body.clone();
         let request = match &sending.credentials {
-            Some(credentials) => build(&credentials.placed_on(request)),
-            None => build(request),
+            Some(credentials) => credentials.placed_on(request),
+            None => Cow::Borrowed(request),
         };
-        let mut request = request.map_err(|why| not_sent(SendFault::Invalid(why)))?;
+        if let Some(name) = sending.guard.as_ref().and_then(|guard| guard.refuses(&request)) {
+            return Err(not_sent(SendFault::Secret { name }));
+        }
+        let mut request = build(&request).map_err(|why| not_sent(SendFault::Invalid(why)))?;
         let client = self.connections(reach, request.url()).await.map_err(not_sent)?;
         let Some(permit) = &sending.permit else {
             return client.execute(request).await.map_err(|error| of_request(&error));

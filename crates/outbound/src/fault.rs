@@ -82,6 +82,9 @@ pub enum SendFault {
     /// The permit to send expired because the process was suspended for too long.
     #[error("not sent: this process was suspended for too long")]
     Lapsed,
+    /// The request contains a secret that nobody allowed for its origin.
+    #[error("not sent: it contains the secret `{name}`, which may not be sent there")]
+    Secret { name: String },
     /// The client could not be set up.
     #[error("the HTTP client cannot be set up{}", colon(detail))]
     Setup { detail: String },
@@ -127,6 +130,7 @@ impl SendFault {
             SendFault::TooManyRedirects { .. }
             | SendFault::Timeout { .. }
             | SendFault::TooLarge { .. }
+            | SendFault::Secret { .. }
             | SendFault::Lapsed => {}
         }
         self

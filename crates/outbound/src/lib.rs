@@ -33,4 +33,4 @@ pub use outgoing::{Credentials, Outgoing, masked, masked_url};
 pub use permit::RequestPermit;
 pub use resolver::{Addresses, DnsLookup, SystemLookup};
 pub use retry::CallRetry;
-pub use secrets::{SecretSource, SecretSourceError};
+pub use secrets::{SecretGuard, SecretSource, SecretSourceError};

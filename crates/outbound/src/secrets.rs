@@ -1,11 +1,20 @@
-//! The interface for reading secrets: by name, just before they are sent.
+//! The interfaces for reading secrets, by name and just before they are sent, and for keeping them
+//! from being sent anywhere else.
 
 use milepost_model::secret::Secret;
+
+use crate::outgoing::Outgoing;
 
 /// A secret store.
 pub trait SecretSource: Send + Sync {
     /// The secret with this name.
     fn secret(&self, name: &str) -> Result<Secret, SecretSourceError>;
+}
+
+/// Knows which secrets a request may carry.
+pub trait SecretGuard: Send + Sync {
+    /// The name of a secret in a finished request that may not be sent to the request's origin.
+    fn refuses(&self, request: &Outgoing) -> Option<String>;
 }
 
 /// Why a secret cannot be read. Contains its name, never its value.

@@ -1,13 +1,13 @@
 //! Reads and changes individual configuration keys. Comments and formatting around a key are
 //! preserved.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use milepost_model::suggest;
 use serde_json::Value as Json;
 use toml_edit::{Array, Decor, DocumentMut, Item, RawString, TableLike, Value};
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, ConfigLayer};
 use crate::file::{self, FileError, FileMode};
 use crate::settings::{self, TomlError};
 use crate::{Locations, limits};
@@ -65,18 +65,41 @@ pub enum KeyError {
     File(#[from] FileError),
 }
 
-/// The active configuration file as editable text.
+/// Whether a key may be set in a project's configuration, because it can only tighten something
+/// there.
+pub fn is_limit(key: &str) -> bool {
+    matches!(key, "approvals.presence" | "secrets.inputs_days") || key.starts_with("budget.")
+}
+
+/// A configuration file as editable text.
 #[derive(Debug)]
 pub struct ConfigFile {
     path: PathBuf,
     home: Option<PathBuf>,
+    /// The user's own file, if this is the file of a project.
+    own: Option<PathBuf>,
     document: DocumentMut,
 }
 
 impl ConfigFile {
-    /// Reads the file; a missing file is treated as empty.
-    pub fn open(locations: &Locations) -> Result<ConfigFile, ConfigError> {
-        let path = locations.config.clone();
+    /// Reads the user's own file; a missing file is treated as empty.
+    pub fn open_own(locations: &Locations) -> Result<ConfigFile, ConfigError> {
+        ConfigFile::open(&locations.user_config, locations, None)
+    }
+
+    /// Reads the file of the project in force, if there is one.
+    pub fn open_project(locations: &Locations) -> Result<Option<ConfigFile>, ConfigError> {
+        let own = Some(locations.user_config.clone());
+        let asking = locations.asking_folder();
+        asking.map(|_| ConfigFile::open(&locations.config, locations, own)).transpose()
+    }
+
+    fn open(
+        path: &Path,
+        locations: &Locations,
+        own: Option<PathBuf>,
+    ) -> Result<ConfigFile, ConfigError> {
+        let path = path.to_owned();
         let bytes = file::if_present(file::read_document(&path, limits::CONFIG_BYTES))?;
         let bytes = bytes.unwrap_or_default();
         let fault = |fault| ConfigError::Fault { path: path.clone(), fault };
@@ -84,10 +107,10 @@ impl ConfigFile {
         // Invalid TOML is reported by this parser, which knows the line and column.
         settings::TomlTable::read(text).map_err(fault)?;
         let document = text.parse().map_err(|_| fault(TomlError::NotText))?;
-        Ok(ConfigFile { path, home: locations.home.clone(), document })
+        Ok(ConfigFile { path, home: locations.home.clone(), own, document })
     }
 
-    pub fn path(&self) -> &std::path::Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
@@ -110,8 +133,9 @@ impl ConfigFile {
             None => self.take(key),
         }
         let text = self.document.to_string();
-        let folder = self.path.parent().unwrap_or(std::path::Path::new("."));
-        match Config::parse(text.as_bytes(), folder, self.home.as_deref()) {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let layer = self.own.as_deref().map_or(ConfigLayer::User, ConfigLayer::Project);
+        match Config::parse(text.as_bytes(), folder, self.home.as_deref(), layer) {
             Ok(_) => {}
             Err(
                 TomlError::Value { key: at, expected, .. }

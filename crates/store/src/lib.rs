@@ -2,6 +2,7 @@
 //! precedence, and how files are read and written. This is the only crate that writes the product's
 //! data.
 
+mod asks;
 mod builtin;
 pub mod catalogs;
 mod choices;
@@ -11,6 +12,7 @@ mod documents;
 mod edited;
 mod file;
 mod file_reading;
+mod grants;
 pub mod health;
 mod hosts;
 mod identity;
@@ -29,14 +31,17 @@ pub mod secrets;
 mod settings;
 mod sources;
 mod stamp;
+mod standing;
 pub mod token;
 mod tree;
 mod user;
 pub mod workflows;
 
+pub use asks::FolderAsks;
 pub use choices::{CachedChoices, ChoiceCache};
 pub use config::{
-    Approvals, Budgets, Config, ConfigError, Confirm, LeastPresence, LiveConfig, SecretsBackend,
+    Approvals, Budgets, Config, ConfigError, ConfigLayer, Confirm, LeastPresence, LiveConfig,
+    SecretsBackend,
 };
 pub use directory::Directory;
 pub use documents::{Blobs, KeptDocuments};
@@ -47,8 +52,11 @@ pub use file::file_faults;
 pub use file::{FileError, open_log, read_document, write_atomic};
 #[doc(hidden)]
 pub use file::{FileFault, FileFaults, FilePoint};
+pub use grants::{
+    FolderGrant, Grant, GrantError, GrantSubject, Grants, ReviewedGrant, SecretGrant, SecretPlace,
+};
 pub use hosts::PrivateHost;
-pub use keys::{ConfigFile, ConfigSetting, KeyError};
+pub use keys::{ConfigFile, ConfigSetting, KeyError, is_limit};
 pub use library::{Library, LibraryEntry, LibraryMatch};
 pub use listing::{InvalidCause, InvalidFile, Listing, SourceReport, WorkflowSummary};
 pub use locations::{ExplainedLocation, LocationOrigin, Locations, SourceKind};
@@ -56,4 +64,8 @@ pub use milepost_model::digest::Digest;
 pub use sealed_inputs::{SealError, SealedInputs};
 pub use settings::{TomlError, TomlPosition, UnknownKey};
 pub use sources::{AgentTrust, LocalSource, ReferenceRoot, SourceError, Trust, UserTrust};
+pub use standing::{
+    AskingFolder, CatalogAsks, Distrust, FolderStanding, UnsafeFolder, catalog_lines,
+    catalog_version,
+};
 pub use user::user;

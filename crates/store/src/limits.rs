@@ -183,6 +183,17 @@ pub const PIN_CHARS_MIN: usize = 6;
 /// The base-2 logarithm of the scrypt work factor for PINs.
 pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 
+// What the person allowed.
+
+/// Maximum number of grants.
+pub const GRANTS: usize = 10_000;
+/// Maximum size of the file that contains them, in bytes.
+pub(crate) const GRANTS_BYTES: usize = 32 << 20;
+/// Number of versions of a catalog that stay accepted: open runs may be pinned to older ones.
+pub(crate) const ACCEPTED_VERSIONS: usize = 32;
+/// Number of characters in the short name of a grant.
+pub(crate) const GRANT_ID_CHARS: usize = 12;
+
 // Processes that drive runs.
 
 /// Maximum number of attempts to lock a process's liveness file. A process that is cleaning up may

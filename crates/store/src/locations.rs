@@ -75,6 +75,9 @@ pub struct Locations {
     /// The closest ancestor of the working directory that contains a `.milepost/config.toml`.
     pub project: Option<PathBuf>,
     pub home: Option<PathBuf>,
+    /// Whether the user's configuration and data are in directories of their own. Without a home
+    /// directory, they would be in the project.
+    pub has_user_directories: bool,
 }
 
 impl Locations {
@@ -110,6 +113,7 @@ impl Locations {
             working: working.to_owned(),
             project,
             home: resolver.home(),
+            has_user_directories: resolver.has_user_directories(),
         }
     }
 
@@ -131,6 +135,19 @@ impl Locations {
         }
         directories.push((SourceKind::Runtime, runtime));
         Locations { config, directories, working: folder.to_owned(), project, ..self.clone() }
+    }
+
+    /// The folder whose configuration is in force, unless that is the user's own.
+    pub fn asking_folder(&self) -> Option<&Path> {
+        (self.config != self.user_config).then(|| self.config.parent()).flatten()
+    }
+
+    /// The folder that everything in [`asking_folder`](Self::asking_folder) must stay in: its
+    /// project, if it has one.
+    pub(crate) fn asking_root(&self) -> Option<&Path> {
+        let folder = self.asking_folder()?;
+        let project = self.project.as_deref().filter(|project| folder.starts_with(project));
+        Some(project.unwrap_or(folder))
     }
 
     /// The catalog directory, next to the configuration file.
@@ -216,6 +233,11 @@ impl Resolver<'_> {
             (None, Some(home)) => home.join(below_home).join("milepost"),
             (None, None) => self.working.join(".milepost").join(in_project),
         }
+    }
+
+    fn has_user_directories(&self) -> bool {
+        let is_set = |name| self.home().is_some() || self.value(name).is_some();
+        is_set("XDG_CONFIG_HOME") && is_set("XDG_DATA_HOME")
     }
 
     fn home(&self) -> Option<PathBuf> {

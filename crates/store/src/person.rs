@@ -86,7 +86,7 @@ impl Person {
         Person { directory: directory.to_owned() }
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.directory.join("person.json")
     }
 

@@ -37,6 +37,12 @@ pub enum TomlError {
     Value { at: TomlPosition, key: String, expected: &'static str },
     #[error("`{key}` is missing: add it")]
     Missing { key: String },
+    /// A key that a project cannot set.
+    #[error(
+        "{at}: `{key}` counts only in your own configuration, `{own}`; a project asks for it \
+         in `[asks]`"
+    )]
+    NotForProjects { at: TomlPosition, key: String, own: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +143,24 @@ impl<'t> TomlTable<'t> {
 
     /// Takes a required value.
     pub(crate) fn need(&mut self, key: &'static str) -> Result<TomlField<'t>, TomlError> {
-        self.take(key).ok_or_else(|| TomlError::Missing { key: format!("{}{key}", self.prefix) })
+        self.take(key).ok_or_else(|| self.missing(key))
+    }
+
+    /// The error for a required value that is not there.
+    pub(crate) fn missing(&self, key: &'static str) -> TomlError {
+        TomlError::Missing { key: format!("{}{key}", self.prefix) }
+    }
+
+    /// The error for a key that only the user's own configuration, in the file `own`, may contain.
+    pub(crate) fn not_for_projects(
+        &mut self,
+        key: &'static str,
+        own: &str,
+    ) -> Result<(), TomlError> {
+        self.take(key).map_or(Ok(()), |field| {
+            let at = place(field.text, field.offset);
+            Err(TomlError::NotForProjects { at, key: field.key, own: own.to_owned() })
+        })
     }
 
     /// All remaining values, in key order.

@@ -9,6 +9,21 @@ pub fn user() -> String {
     name_in(&known, own).unwrap_or_else(|| format!("uid {own}"))
 }
 
+/// The user's home directory according to the system, which no environment variable can change.
+#[cfg(unix)]
+pub(crate) fn home() -> Option<std::path::PathBuf> {
+    let own = rustix::process::getuid().as_raw().to_string();
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut users = known.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let line = users.find(|parts| parts.get(2) == Some(&&*own))?;
+    line.get(5).filter(|home| home.len() > 1).map(std::path::PathBuf::from)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn home() -> Option<std::path::PathBuf> {
+    None
+}
+
 /// The name of the user, from the environment.
 #[cfg(not(unix))]
 pub fn user() -> String {

@@ -22,6 +22,13 @@ fn told(place: &Place, variables: &[(&str, &str)], name: &str) -> (String, Value
     (from, one["variable"].clone(), path)
 }
 
+/// The user's own file, from the working directory.
+const OWN: &str = "../home/.config/milepost/config.toml";
+
+fn own_path(place: &Place) -> String {
+    place.root.path().join("home/.config/milepost/config.toml").display().to_string()
+}
+
 #[test]
 fn every_path_says_what_set_it() {
     let place = Place::new();
@@ -71,7 +78,8 @@ fn keys_are_shown_with_their_effective_values() {
             --- 0
         "]],
     );
-    place.put(".milepost/config.toml", "env_allow = ['A', 'B']\n[budget]\nwrites = 5\n");
+    place.put(OWN, "env_allow = ['A', 'B']\n[budget]\nwrites = 7\n");
+    place.put(".milepost/config.toml", "[budget]\nwrites = 5\n");
     assert_eq!(config(&place, "get env_allow", &[]).ends(0).quiet().out, "A,B\n");
     assert_eq!(config(&place, "get confirm", &[]).ends(0).quiet().out, "token\n");
     let one = config(&place, "get budget.writes --json", &[]).ends(0).quiet().json();
@@ -87,10 +95,10 @@ fn changing_a_key_leaves_the_rest_alone() {
     let place = Place::new();
     let before = "# Mine.\nconfirm = \"token\" # for now\n\n# Room.\n[budget] # small\n\
                   # The most.\nwrites = 5 # each\n";
-    place.put(".milepost/config.toml", before);
-    let text = || place.text(".milepost/config.toml");
+    place.put(OWN, before);
+    let text = || place.text(OWN);
     let ran = config(&place, "set budget.writes 7", &[]).ends(0).quiet();
-    let path = place.path(".milepost/config.toml").display().to_string();
+    let path = own_path(&place);
     assert_eq!(ran.out, format!("set budget.writes to 7 in {path}\n"));
     assert_eq!(text(), before.replace("writes = 5", "writes = 7"));
     config(&place, "set confirm writes", &[]).ends(0).quiet();
@@ -122,7 +130,7 @@ fn setting_the_first_key_creates_the_file() {
 
 #[test]
 fn values_that_could_not_be_read_back_are_not_written() {
-    let place = Place::with(&[(".milepost/config.toml", "confirm = 'person'\n")]);
+    let place = Place::with(&[(OWN, "confirm = 'person'\n")]);
     place.check(
         &config(&place, "set confrim writes", &[]),
         &expect![[r"
@@ -161,9 +169,9 @@ fn values_that_could_not_be_read_back_are_not_written() {
         let ran = finish(place.command().args(["config", "set", "--json", key, "--", value]), "");
         assert_eq!(problem(&ran.ends(2))["error_code"], "PARAMS_INVALID", "{key} {value}");
     }
-    assert_eq!(place.text(".milepost/config.toml"), "confirm = 'person'\n");
-    place.put(".milepost/config.toml", "confirm = [\n");
+    assert_eq!(place.text(OWN), "confirm = 'person'\n");
+    place.put(OWN, "confirm = [\n");
     let told = problem(&config(&place, "set budget.writes 1 --json", &[]).ends(2));
     assert_eq!(told["error_code"], "CONFIG_INVALID");
-    assert_eq!(place.text(".milepost/config.toml"), "confirm = [\n");
+    assert_eq!(place.text(OWN), "confirm = [\n");
 }

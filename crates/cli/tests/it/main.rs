@@ -20,6 +20,8 @@ mod endings;
 mod faults;
 mod forecast;
 mod hold;
+#[cfg(unix)]
+mod hostile_clone;
 mod init;
 mod inputs;
 mod install;

@@ -157,11 +157,14 @@ impl<S: ServerHandler> Endpoint<S> {
         let Ok(message) = serde_json::from_str::<ClientJsonRpcMessage>(text) else {
             return Ok(reply::accepted());
         };
-        if let (Some(session), Some(id)) = (session, cancelled(&message)) {
-            session.is_handed_on(id).await;
-            session.give_up(id);
-        }
-        Ok(self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await)
+        let (Some(session), Some(id)) = (session, cancelled(&message)) else {
+            return Ok(self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await);
+        };
+        session.is_handed_on(id).await;
+        session.begin_cancel(id);
+        let accepted = self.hand_on(head, text.as_bytes().to_vec(), Id::NULL).await;
+        session.end_cancel(id);
+        Ok(accepted)
     }
 
     /// Answers a batch with one stream that carries the answer to each of its requests. `rmcp`

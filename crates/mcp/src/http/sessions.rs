@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use rmcp::model::{
-    ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage, ServerResult,
 };
-use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::{OriginatingRequestId, RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -136,6 +137,23 @@ impl HttpSession {
     /// different connection and may arrive first.
     pub(super) async fn is_handed_on(&self, id: &RequestId) {
         self.looked(|| (lock(&self.open).get(id) != Some(&Stage::Read)).then_some(())).await;
+    }
+
+    /// Keeps the id of a request in use while its cancellation is on the way. Otherwise, the next
+    /// request with that id could be the one that is canceled.
+    pub(super) fn begin_cancel(&self, id: &RequestId) {
+        self.moves_to(id, Stage::Answering);
+    }
+
+    /// Frees the id of a request whose cancellation has arrived, unless its answer was faster.
+    pub(super) fn end_cancel(&self, id: &RequestId) {
+        self.touch();
+        let mut open = lock(&self.open);
+        if open.get(id) == Some(&Stage::Answering) {
+            open.remove(id);
+        }
+        drop(open);
+        self.moved.notify_waiters();
     }
 
     /// Forgets a request that will not be answered, or whose answer is no longer wanted.
@@ -269,7 +287,7 @@ impl SessionManager for Sessions {
         let (id, inner) = self.inner.create_session().await?;
         let session = Arc::new(HttpSession::new(self.has_tasks));
         lock(&self.known).insert(Arc::clone(&id), Arc::clone(&session));
-        Ok((id, TrackedTransport { inner, session }))
+        Ok((id, TrackedTransport { inner, session, ids: RequestIds::default() }))
     }
 
     async fn initialize_session(
@@ -321,10 +339,71 @@ impl SessionManager for Sessions {
     }
 }
 
+/// The ids that requests have inside `rmcp`, where each is used once. Otherwise, the answer to a
+/// request that was canceled would be taken for that of the next request with the same id.
+#[derive(Debug, Default)]
+struct RequestIds {
+    last: i64,
+    /// The clients' ids of the requests in flight.
+    open: HashMap<RequestId, RequestId>,
+}
+
+impl RequestIds {
+    /// Replaces the id in a message from the client.
+    fn received(&mut self, message: &mut RxJsonRpcMessage<RoleServer>) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.last += 1;
+                let own = RequestId::Number(self.last);
+                let theirs = std::mem::replace(&mut request.id, own.clone());
+                self.open.insert(own, theirs);
+            }
+            JsonRpcMessage::Notification(note) => {
+                if let ClientNotification::CancelledNotification(note) = &mut note.notification
+                    && let Some(id) = &mut note.params.request_id
+                {
+                    let meant = self.open.iter().find(|(_, theirs)| *theirs == id);
+                    // The answer to a request that was canceled is no longer wanted.
+                    if let Some(own) = meant.map(|(own, _)| own.clone()) {
+                        self.open.remove(&own);
+                        *id = own;
+                    }
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    /// Puts the client's id back into an outgoing message; false if it must not be sent, because it
+    /// answers a request that was canceled.
+    fn sending(&mut self, message: &mut TxJsonRpcMessage<RoleServer>) -> bool {
+        let id = match message {
+            JsonRpcMessage::Response(response) => &mut response.id,
+            JsonRpcMessage::Error(error) => match &mut error.id {
+                Some(id) => id,
+                None => return true,
+            },
+            JsonRpcMessage::Request(request) => {
+                let extensions = request.request.extensions_mut();
+                if let Some(OriginatingRequestId(id)) = extensions.get_mut()
+                    && let Some(theirs) = self.open.get(id)
+                {
+                    *id = theirs.clone();
+                }
+                return true;
+            }
+            JsonRpcMessage::Notification(_) => return true,
+        };
+        let theirs = self.open.remove(id);
+        theirs.map(|theirs| *id = theirs).is_some()
+    }
+}
+
 /// A session's transport to `rmcp` that observes outgoing messages.
 pub(super) struct TrackedTransport {
     inner: SessionTransport,
     session: Arc<HttpSession>,
+    ids: RequestIds,
 }
 
 impl Transport<RoleServer> for TrackedTransport {
@@ -332,11 +411,15 @@ impl Transport<RoleServer> for TrackedTransport {
 
     fn send(
         &mut self,
-        item: TxJsonRpcMessage<RoleServer>,
+        mut item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let (item, answered) = self.session.said(item);
-        let (sent, session) = (self.inner.send(item), Arc::clone(&self.session));
+        let sent = self.ids.sending(&mut item).then(|| {
+            let (item, answered) = self.session.said(item);
+            (self.inner.send(item), answered)
+        });
+        let session = Arc::clone(&self.session);
         async move {
+            let Some((sent, answered)) = sent else { return Ok(()) };
             let sent = sent.await;
             // From here on, nothing depends on the id.
             if let Some(id) = answered {
@@ -347,11 +430,12 @@ impl Transport<RoleServer> for TrackedTransport {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let message = self.inner.receive().await;
-        if let Some(JsonRpcMessage::Request(request)) = &message {
+        let mut message = self.inner.receive().await?;
+        if let JsonRpcMessage::Request(request) = &message {
             self.session.moves_to(&request.id, Stage::HandedOn);
         }
-        message
+        self.ids.received(&mut message);
+        Some(message)
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
@@ -409,6 +493,35 @@ mod tests {
         assert!(!next.is_finished());
         session.give_up(&id);
         assert_eq!(next.await.expect("ends"), Ok(()));
+    }
+
+    #[test]
+    fn the_answer_to_a_canceled_request_is_not_that_of_the_next_one() {
+        fn message<T: serde::de::DeserializeOwned>(text: &str) -> T {
+            serde_json::from_str(text).expect("a message")
+        }
+        let request = || message(r#"{"jsonrpc": "2.0", "id": 9, "method": "ping"}"#);
+        let cancel = r#"{"jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": 9}}"#;
+        let mut ids = RequestIds::default();
+        let (mut first, mut second): (RxJsonRpcMessage<RoleServer>, _) = (request(), request());
+        ids.received(&mut first);
+        let mut canceled: RxJsonRpcMessage<RoleServer> = message(cancel);
+        ids.received(&mut canceled);
+        ids.received(&mut second);
+        let own = |message: &RxJsonRpcMessage<RoleServer>| match message {
+            JsonRpcMessage::Request(request) => request.id.clone(),
+            other => panic!("{other:?} is no request"),
+        };
+        assert_ne!(own(&first), own(&second));
+        let told = serde_json::to_value(&canceled).expect("is JSON");
+        assert_eq!(told["params"]["requestId"], serde_json::json!(own(&first)));
+        let answer = |id: RequestId| JsonRpcMessage::response(ServerResult::empty(()), id);
+        assert!(!ids.sending(&mut answer(own(&first))), "nobody wants this answer");
+        let mut wanted = answer(own(&second));
+        assert!(ids.sending(&mut wanted));
+        assert_eq!(serde_json::to_value(&wanted).expect("is JSON")["id"], 9);
+        assert!(ids.open.is_empty());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use milepost_model::workflow::Spelling;
 use milepost_ops::workflow::list::{ListWorkflows, Request as ListRequest, WorkflowItem};
 use milepost_ops::{Code, Operations, Problem, SilentCaller, prompts};
+use milepost_store::SourceKind;
 use rmcp::model::{JsonObject, Prompt, PromptArgument};
 use serde_json::Value;
 
@@ -86,9 +87,12 @@ async fn guides(operations: &Operations) -> Vec<WorkflowItem> {
     else {
         return Vec::new();
     };
+    // What a folder says is not put into a client's menu before a person trusts the folder.
+    let may_act = operations.may_act();
     let is_prompt = |item: &WorkflowItem| {
         let is_ours = KINDS.iter().any(|kind| kind.name == item.workflow_id);
-        item.kind == Spelling::Guide && !is_ours
+        let is_hidden = !may_act && item.source == SourceKind::Runtime.name();
+        item.kind == Spelling::Guide && !is_ours && !is_hidden
     };
     listed.workflows.into_iter().filter(is_prompt).take(limits::PROMPT_GUIDES).collect()
 }

@@ -115,6 +115,8 @@ codes! {
     UpstreamTimeout = "UPSTREAM_TIMEOUT", Execution;
     /// A secret does not exist.
     SecretNotFound = "SECRET_NOT_FOUND", NotFound;
+    /// No person allowed a secret to be sent where a request would send it.
+    SecretNotAllowed = "SECRET_NOT_ALLOWED", Conflict;
     /// Secrets cannot be read or written.
     SecretsUnusable = "SECRETS_UNUSABLE", Execution;
     /// The configuration file has an error.
@@ -144,6 +146,8 @@ codes! {
     OutcomeUnknown = "OUTCOME_UNKNOWN", Execution;
     /// A person rejected the step, or nobody answered in time.
     ApprovalRejected = "APPROVAL_REJECTED", Execution;
+    /// A project folder would act, and no person has trusted it.
+    ProjectUntrusted = "PROJECT_UNTRUSTED", Conflict;
     /// A decision lacks proof that a person made it.
     PresenceRequired = "PRESENCE_REQUIRED", Conflict;
     /// A check showed that an agent's claim is not true.

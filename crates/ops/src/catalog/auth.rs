@@ -10,6 +10,7 @@ use milepost_store::catalogs::{
 use milepost_store::secrets::SecretName;
 
 use crate::prelude::*;
+use crate::trust;
 
 /// What to show or change.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -77,7 +78,8 @@ operation! {
     example: {"catalog_id": "shop", "scheme": "bearer", "secrets": {"token": "SHOP_TOKEN"}};
 }
 
-async fn configure_auth(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
+async fn configure_auth(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    let was_clean = trust::folder::report(&writer.reader)?.is_clean();
     let shelf = &writer.reader.shelf;
     let mut record = shelf.record(&request.catalog_id)?;
     let schemes = shelf.load(&record)?.face()?.schemes();
@@ -105,6 +107,7 @@ async fn configure_auth(writer: &Writer, _: &dyn Caller, request: Request) -> Re
         });
         saved.or_problem()?;
         record = shelf.record(record.id.as_str())?;
+        trust::keep_trusted(writer, call, was_clean)?;
     }
     let kept = writer.vault()?.list().or_problem()?;
     let kept: Vec<&str> = kept.iter().map(|entry| entry.name.as_str()).collect();

@@ -4,6 +4,7 @@ use super::plan::ImportPlan;
 use super::{DocumentRemark, remarks};
 use crate::prelude::*;
 use crate::source::SourceType;
+use crate::trust;
 
 /// What to import.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +72,7 @@ operation! {
 }
 
 async fn import_open_api(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    let was_clean = trust::folder::report(&writer.reader)?.is_clean();
     let plan = ImportPlan::of(&request, &writer.reader, call).await?;
     call.progress("writing the catalog");
     let id = plan.record.id.clone();
@@ -84,6 +86,7 @@ async fn import_open_api(writer: &Writer, call: &dyn Caller, request: Request) -
     if let Some(record) = writer.reader.shelf.known(&id)? {
         writer.reader.shelf.keep(&record, &plan.table, None);
     }
+    trust::keep_trusted(writer, call, was_clean)?;
     Ok(Response {
         catalog_id: id.to_string(),
         catalog_path: saved.record.display().to_string(),

@@ -54,6 +54,7 @@ impl ImportPlan {
         let id = asked.id(&api)?;
         let format = if written.is_some() { Format::Yaml } else { Format::Json };
         let mut record = asked.record(&api, id, origin, format);
+        record.by_agent = call.kind() == CallerKind::Agent;
         record.base_url = base.map(|url| BaseUrl {
             url: url.to_string(),
             by: match call.kind() {

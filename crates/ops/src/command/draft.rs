@@ -45,8 +45,9 @@ impl CommandDraft {
         reader: &Reader,
         loaded: &LoadedCatalog,
         row: usize,
+        profile: Option<&str>,
     ) -> Result<CommandDraft> {
-        let profile = crate::catalog::auth::profile(None)?;
+        let profile = crate::catalog::auth::profile(profile)?;
         let (live, config) = (&loaded.record, reader.config()?);
         let sender = CatalogClient::open(loaded, live, &config, None, &profile)?;
         CommandDraft::of(loaded, row, Arc::new(sender))

@@ -9,14 +9,14 @@ use milepost_catalog::request::{self, Arguments};
 use milepost_model::secret::Mask;
 use milepost_model::wording::Worded;
 use milepost_outbound::{ApiResponse, CallRetry, Outgoing, SendOptions};
-use milepost_store::catalogs::ProfileName;
 
 use super::answer::{self, AnswerBody};
 use super::draft::CommandDraft;
-use crate::catalog_cache::{LoadedCatalog, RunSender};
+use crate::catalog_cache::{CachedClient, LoadedCatalog};
 use crate::catalog_client::{self, CatalogClient};
 use crate::limits::CALL_TIMEOUT_MAX_S;
 use crate::prelude::*;
+use crate::trust::{self, KnownSecrets};
 
 /// What to call, and its arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -154,7 +154,10 @@ async fn loss(writer: &Writer, _: &dyn Caller, request: &Request) -> Result<Opti
 async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let profile = request.profile.as_deref();
-    let calling = CommandCall::open(writer, call, &loaded, row, profile)?;
+    let calling = match request.dry_run {
+        true => CommandCall::unsent(writer, call, &loaded, row, profile)?,
+        false => CommandCall::open(writer, call, &loaded, row, profile)?,
+    };
     let arguments = Arguments {
         with: request.with.clone(),
         body: request.body.clone(),
@@ -186,51 +189,34 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     }
 }
 
-/// A catalog's client: cached for the default profile, otherwise new.
+/// A catalog's client: cached for the default profile, otherwise new. A catalog that a run is
+/// pinned to may have changed, but the private hosts that it may call and the folder's trust are
+/// always the current ones.
 pub(crate) fn sender(
     writer: &Writer,
     loaded: &Arc<LoadedCatalog>,
     profile: Option<&str>,
 ) -> Result<Arc<CatalogClient>> {
+    trust::may_act(&writer.reader)?;
     let name = crate::catalog::auth::profile(profile)?;
-    if loaded.pinned.is_some() && profile.is_none() {
-        return run_sender(writer, loaded, &name);
-    }
-    let open = || -> Result<Arc<CatalogClient>> {
-        let (config, vault) = (writer.reader.config()?, Some(writer.vault()?));
-        Ok(Arc::new(CatalogClient::open(loaded, &loaded.record, &config, vault, &name)?))
-    };
-    match (profile, loaded.sender.get()) {
-        (Some(_), _) => open(),
-        (None, Some(kept)) => Ok(Arc::clone(kept)),
-        (None, None) => {
-            let fresh = open()?;
-            Ok(Arc::clone(loaded.sender.get_or_init(|| fresh)))
-        }
-    }
-}
-
-/// The client for a run's requests. The catalog is the one that the run is pinned to, but the
-/// private hosts that it may call are always those of the current catalog and configuration.
-fn run_sender(
-    writer: &Writer,
-    loaded: &Arc<LoadedCatalog>,
-    profile: &ProfileName,
-) -> Result<Arc<CatalogClient>> {
     let config = writer.reader.live_config()?;
+    trust::may_call(&config, loaded)?;
     let live = writer.reader.shelf.known(&loaded.record.id)?;
     let live = live.ok_or_else(|| problems::no_catalog(loaded.record.id.as_str(), None))?;
-    let mut kept = locked(&loaded.run_sender);
+    let open = || CatalogClient::open(loaded, &live, &config, Some(writer.vault()?), &name);
+    if profile.is_some() {
+        return Ok(Arc::new(open()?));
+    }
+    let mut kept = locked(&loaded.sender);
     if let Some(one) = kept.as_ref()
         && Arc::ptr_eq(&one.config, &config)
         && (Arc::ptr_eq(&one.live, &live) || one.live.allow_private == live.allow_private)
     {
-        return Ok(Arc::clone(&one.sender));
+        return Ok(Arc::clone(&one.client));
     }
-    let sender = CatalogClient::open(loaded, &live, &config, Some(writer.vault()?), profile)?;
-    let sender = Arc::new(sender);
-    *kept = Some(RunSender { live, config, sender: Arc::clone(&sender) });
-    Ok(sender)
+    let client = Arc::new(open()?);
+    *kept = Some(CachedClient { live, config, client: Arc::clone(&client) });
+    Ok(client)
 }
 
 pub(crate) struct CommandCall<'a> {
@@ -250,8 +236,21 @@ impl<'a> CommandCall<'a> {
         row: usize,
         profile: Option<&str>,
     ) -> Result<CommandCall<'a>> {
+        trust::ensure(writer, call, &[(Arc::clone(&loaded.record), loaded.document_hash()?)])?;
         let sender = sender(writer, loaded, profile)?;
         let draft = CommandDraft::of(loaded, row, sender)?;
+        Ok(CommandCall { writer, call, draft, list_at: None })
+    }
+
+    /// Like [`CommandCall::open`], for a call that is only shown.
+    fn unsent(
+        writer: &'a Writer,
+        call: &'a dyn Caller,
+        loaded: &Arc<LoadedCatalog>,
+        row: usize,
+        profile: Option<&str>,
+    ) -> Result<CommandCall<'a>> {
+        let draft = CommandDraft::unsent(&writer.reader, loaded, row, profile)?;
         Ok(CommandCall { writer, call, draft, list_at: None })
     }
 
@@ -387,8 +386,10 @@ impl<'a> CommandCall<'a> {
     }
 
     async fn send(&self, request: &Outgoing, timeout: Duration) -> Result<ApiResponse> {
-        let sending = SendOptions { timeout, ..SendOptions::default() };
         let (command, retry) = (self.command(), CallRetry::of(self.command().may_repeat));
+        let credentials = self.draft.sender.credential_places(command);
+        let guard = KnownSecrets::guard(self.writer, credentials)?;
+        let sending = SendOptions { timeout, guard, ..SendOptions::default() };
         let called = self.draft.sender.send(command, request, sending, &retry).await;
         called.map_err(|error| problems::of_call(&error).context("command", command.id.to_string()))
     }

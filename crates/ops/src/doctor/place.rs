@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use milepost_store::health::{self, DirectoryState, Exposed, Exposure, PrivatePathKind};
-use milepost_store::{Config, ConfigError};
+use milepost_store::{Config, ConfigError, ConfigLayer};
 
 use super::{DoctorCheck, mended_or, or_ok};
 use crate::prelude::*;
@@ -13,13 +13,14 @@ pub(super) fn config(writer: &Writer) -> Vec<DoctorCheck> {
     let locations = &writer.reader.locations;
     let home = locations.home.as_deref();
     let project = locations.project.as_ref().map(|folder| folder.join(".milepost/config.toml"));
-    let mut checks = one_config("config.user", &locations.user_config, home);
+    let own = ConfigLayer::Project(&locations.user_config);
+    let mut checks = one_config("config.user", &locations.user_config, home, ConfigLayer::User);
     if let Some(project) = &project {
-        checks.extend(one_config("config.project", project, home));
+        checks.extend(one_config("config.project", project, home, own));
     }
     let chosen = &locations.config;
     if *chosen != locations.user_config && project.as_ref() != Some(chosen) {
-        checks.extend(one_config("config.chosen", chosen, home));
+        checks.extend(one_config("config.chosen", chosen, home, own));
         if !chosen.is_file() {
             let fix = "create the file, or unset `REGISTRY_CONFIG_PATH`";
             let what = "`REGISTRY_CONFIG_PATH` names a file that does not exist";
@@ -29,8 +30,13 @@ pub(super) fn config(writer: &Writer) -> Vec<DoctorCheck> {
     checks
 }
 
-fn one_config(id: &'static str, path: &Path, home: Option<&Path>) -> Vec<DoctorCheck> {
-    let config = match Config::read_at(path, home) {
+fn one_config(
+    id: &'static str,
+    path: &Path,
+    home: Option<&Path>,
+    layer: ConfigLayer<'_>,
+) -> Vec<DoctorCheck> {
+    let config = match Config::read_at(path, home, layer) {
         Ok(None) => return vec![DoctorCheck::ok(id, "no file; using defaults").at(path)],
         Ok(Some(config)) => config,
         Err(error) => return vec![bad_config(id, &error).at(path)],
@@ -54,6 +60,9 @@ fn bad_config(id: &'static str, error: &ConfigError) -> DoctorCheck {
             let page = Invocation::of("docs").with("topic", "CONFIG_INVALID");
             let fix = Hint::text("correct the file (every key is optional); see ").call(page);
             DoctorCheck::fault(id, fault.to_string(), fix)
+        }
+        ConfigError::Grants(error) => {
+            DoctorCheck::fault(id, error.to_string(), crate::trust::of_grants(error).hint)
         }
         ConfigError::File(error) => {
             let what = problems::of_file(error).message;

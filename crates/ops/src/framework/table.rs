@@ -300,6 +300,16 @@ impl Operations {
         Ok(operation)
     }
 
+    /// Whether the folder in force may act.
+    pub fn may_act(&self) -> bool {
+        crate::trust::may_act(&self.services.writer.reader).is_ok()
+    }
+
+    /// What the operations work with, for what only people do.
+    pub fn writer(&self) -> &Writer {
+        &self.services.writer
+    }
+
     /// Which agent calls need confirmation; the strictest setting if the configuration cannot be
     /// read.
     pub fn confirm(&self) -> Confirm {

@@ -29,7 +29,7 @@ impl WorkflowSubject {
     ) -> Result<WorkflowSubject> {
         let given = given(reader, manifest, workflow_id)?;
         let known = CatalogCommands::of(reader.clone());
-        WorkflowSubject::read(&known, &reader.config()?.env_allow, &given)
+        WorkflowSubject::read(&known, &reader.live_config()?.known_variables(), &given)
     }
 
     /// Like `find`, but compiled; reuses the result if the same source was compiled recently.
@@ -39,7 +39,7 @@ impl WorkflowSubject {
         workflow_id: Option<&str>,
     ) -> Result<Arc<CompiledWorkflow>> {
         let given = given(reader, manifest, workflow_id)?;
-        let env_allow = reader.config()?.env_allow;
+        let env_allow = reader.live_config()?.known_variables();
         if let Some(compiled) = reader.compiled.find(reader, &given, &env_allow) {
             return Ok(compiled);
         }

@@ -46,7 +46,7 @@ impl DraftCall {
         call: &dyn Caller,
         command: &StepCommand,
     ) -> Result<RequestPreview> {
-        let draft = CommandDraft::unsent(reader, &command.loaded, command.row)?;
+        let draft = CommandDraft::unsent(reader, &command.loaded, command.row, None)?;
         let (with, body) = (self.with.clone(), self.body.clone());
         let files = Some(self.files.clone());
         let arguments = Arguments { with, body, files, ..Arguments::default() };

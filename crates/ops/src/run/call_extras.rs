@@ -1,7 +1,7 @@
 //! What is added to a run's requests when they are sent: credentials, other secrets and files. A
 //! person who approves a request is shown it, and it is compared again before the request is sent.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use milepost_catalog::request::{Payload, Piece};
@@ -13,8 +13,9 @@ use milepost_model::secret::Secret;
 use milepost_model::step::Action;
 use milepost_model::target::Target;
 use milepost_store::catalogs::ProfileName;
-use milepost_store::secrets::SecretCodes;
+use milepost_store::secrets::{SecretCodes, SecretName};
 use sha2::{Digest, Sha256};
+use url::Origin;
 
 use super::request_sender::{CatalogSender, DraftedRequest};
 use super::secret_placeholders::SecretPlaceholders;
@@ -76,13 +77,8 @@ impl CatalogSender {
         if !context.mock {
             secrets.extend(self.credentials(loaded, drafted.prepared.command()));
         }
-        let codes = self.codes().filter(|_| !secrets.is_empty());
-        let secrets = secrets.into_iter().map(|(name, place)| {
-            let value = || self.secret(context, loaded, &name).ok();
-            let code = codes.as_ref().and_then(|codes| Some(codes.of(&value()?)));
-            UsedSecret { name, place, code }
-        });
-        let secrets = secrets.collect();
+        let origin = drafted.built.url.origin();
+        let secrets = self.coded(context, secrets.into_iter().map(|used| (used, origin.clone())));
         profiled(CallExtras { secrets, files: files.0, ..CallExtras::default() })
     }
 
@@ -94,18 +90,43 @@ impl CatalogSender {
     ) -> Vec<(String, String)> {
         // Without usable credentials, sending reports the problem.
         let sender = command::run::sender(self.writer(), loaded, None);
-        sender.map(|sender| sender.credential_places(command)).unwrap_or_default()
+        sender.map(|sender| sender.credential_uses(command)).unwrap_or_default()
     }
 
-    fn codes(&self) -> Option<SecretCodes> {
-        let opened = SecretCodes::open(&self.writer().reader.locations.data);
-        opened.inspect_err(|error| tracing::warn!(%error, "secrets are shown by name only")).ok()
+    /// Adds the codes of the values to secrets, each with the origin that it goes to.
+    fn coded(
+        &self,
+        context: &RunContext,
+        secrets: impl Iterator<Item = ((String, String), Origin)>,
+    ) -> Vec<UsedSecret> {
+        let mut secrets = secrets.peekable();
+        // A mock is sent no value.
+        let is_needed = secrets.peek().is_some() && !context.mock;
+        let codes = is_needed.then(|| SecretCodes::open(&self.writer().reader.locations.data));
+        let codes = codes.and_then(|opened| {
+            let failed = |error: &_| tracing::warn!(%error, "secrets are compared by name only");
+            opened.inspect_err(failed).ok()
+        });
+        let coded = secrets.map(|((name, place), origin)| {
+            let value = || self.value_now(context, &name, &origin);
+            let code = codes.as_ref().and_then(|codes| Some(codes.of(&value()?)));
+            UsedSecret { name, place, code }
+        });
+        coded.collect()
+    }
+
+    /// The current value of a secret, whether or not it may be sent.
+    fn value_now(&self, context: &RunContext, name: &str, origin: &Origin) -> Option<Secret> {
+        if let Some(own) = self.own(context, name) {
+            return own.ok();
+        }
+        self.writer().vault().ok()?.get_for(&SecretName::parse(name).ok()?, origin).ok()
     }
 
     /// The requests that a workflow, and every workflow it runs, may send, with the credentials
     /// that they would be sent with.
     pub(super) fn child_extras_now(&self, context: &RunContext, workflow: &str) -> CallExtras {
-        let (mut targets, mut secrets) = (BTreeSet::new(), BTreeSet::new());
+        let (mut targets, mut secrets) = (BTreeSet::new(), BTreeMap::new());
         let mut add = |target: &Target| {
             let Target::Command(command) = target else { return };
             let Ok((loaded, row)) = self.command(&command.to_string()) else { return };
@@ -115,10 +136,12 @@ impl CatalogSender {
             let base = base.map(|base| base.as_str().trim_end_matches('/').to_owned());
             let base = base.unwrap_or_default();
             targets.insert(format!("{} {base}{}", command.method.name(), command.path));
-            for (name, place) in self.credentials(&loaded, command) {
-                let code = self.codes().zip(self.secret(context, &loaded, &name).ok());
-                let code = code.map(|(codes, value): (SecretCodes, Secret)| codes.of(&value));
-                secrets.insert((name, place, code));
+            let origin = catalog_client::base(&loaded.record).map(|base| base.origin());
+            if let Ok(origin) = origin {
+                secrets.extend(self.credentials(&loaded, command).into_iter().map(|used| {
+                    let key = (used.clone(), origin.ascii_serialization());
+                    (key, (used, origin.clone()))
+                }));
             }
         };
         for compiled in self.place.workflows_below(workflow) {
@@ -136,9 +159,8 @@ impl CatalogSender {
                 }
             }
         }
-        let secrets = secrets.into_iter().filter(|_| !context.mock);
-        let secrets = secrets.map(|(name, place, code)| UsedSecret { name, place, code });
-        let (secrets, targets) = (secrets.collect(), targets.into_iter().collect());
+        let secrets = secrets.into_values().filter(|_| !context.mock);
+        let (secrets, targets) = (self.coded(context, secrets), targets.into_iter().collect());
         profiled(CallExtras { secrets, targets, ..CallExtras::default() })
     }
 }

@@ -18,7 +18,7 @@ pub mod question;
 pub(crate) mod request_sender;
 pub mod resume;
 pub mod retention;
-mod secret_placeholders;
+pub(crate) mod secret_placeholders;
 pub mod sent_request;
 pub mod settle;
 pub mod start;

@@ -25,6 +25,7 @@ use crate::compiled_workflow::CompiledWorkflow;
 use crate::inputs;
 use crate::inputs::{InputOrigin, WorkflowSubject};
 use crate::prelude::*;
+use crate::trust;
 
 /// Prepares a run for a person or an agent.
 pub(crate) async fn run(
@@ -133,6 +134,10 @@ async fn prepared(
         Some((_, above)) => handed(sender, above, workflow, inputs)?,
         None => inputs,
     };
+    let world = sender.begins(writer, workflow, &workspace(writer));
+    if above.is_none() && !mock && (world.refers() || is_of_folder(writer, &compiled)) {
+        trust::ensure(writer, call, &world.used_catalogs())?;
+    }
     let resolved = inputs::resolve(writer, call, workflow, given).await?;
     remember(writer, workflow, &resolved.values).await?;
     let nonce = new_nonce().or_problem()?;
@@ -147,7 +152,6 @@ async fn prepared(
     let budget = budget(workflow, &config.budget, &rest);
     let person = super::person::key(writer).await?;
     let presence = presence(writer, workflow, &config.approvals, person.is_some())?;
-    let world = sender.begins(writer, workflow, &workspace(writer));
     let created = RunCreated {
         run: id.as_str().to_owned(),
         workflow: workflow.id.value.to_string(),
@@ -185,6 +189,14 @@ async fn prepared(
         pinned: world.pinned_texts(),
         durability: if relaxed { Durability::Relaxed } else { Durability::Full },
     })
+}
+
+/// Whether a workflow is one of the folder in force. Nothing in such a folder acts until it is
+/// trusted, not even a prompt for an agent.
+fn is_of_folder(writer: &Writer, compiled: &CompiledWorkflow) -> bool {
+    let Some(folder) = writer.reader.locations.asking_folder() else { return false };
+    let entry = writer.reader.workflow(compiled.workflow.id.value.as_str());
+    entry.is_ok_and(|entry| entry.path.starts_with(folder) && entry.version == compiled.text_hash)
 }
 
 /// Stores the values that later runs use as defaults.

@@ -47,6 +47,7 @@ use crate::command;
 use crate::command::answer::{self, AnswerBody};
 use crate::inputs;
 use crate::prelude::*;
+use crate::trust::{self, KnownSecrets, SecretUse};
 
 /// The prefix of secret inputs among the names of a run's secrets.
 pub(crate) const INPUT: &str = "input:";
@@ -181,8 +182,13 @@ impl CatalogSender {
             // otherwise be added to every future.
             return Ok(Box::pin(errand.run(self.writer(), call)).await);
         }
+        if !context.mock
+            && let Err(problem) = trust::may_act(&self.writer().reader)
+        {
+            return Ok(failed(&problem, FailureKind::Withheld, true));
+        }
         let wanted = SecretPlaceholders(context.nonce.clone()).names_of(call);
-        if let Some(problem) = self.lacks(context, &wanted) {
+        if let Some(problem) = self.lacks(context, &wanted).filter(|_| !context.mock) {
             return Ok(failed(&problem, FailureKind::Withheld, true));
         }
         let Some(drafted) = self.recorded(sending)? else {
@@ -191,7 +197,12 @@ impl CatalogSender {
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
-        let (built, mask, files) = self.built(sending, &drafted, &wanted)?;
+        let (built, mask, files) = match self.built(sending, &drafted, &wanted) {
+            Err(problem) if problem.code == Code::SecretNotAllowed => {
+                return Ok(failed(&problem, FailureKind::Withheld, true));
+            }
+            built => built?,
+        };
         if let Some(approved) = &sending.approved
             && !approved.still(&self.extras_with(context, call, &drafted, files))
         {
@@ -205,7 +216,10 @@ impl CatalogSender {
         // The timeout starts here, so it includes the time to obtain credentials.
         let permit = permit(sending, timeout);
         let sender = command::run::sender(self.writer(), loaded, None)?;
+        let own = wanted.iter().map(|name| (name.clone(), request.url.origin()));
+        let carried = own.chain(sender.credential_places(command)).collect();
         let transfer = Transfer {
+            guard: KnownSecrets::guard(self.writer(), carried)?,
             timeout,
             permit: Some(permit),
             oversize: Oversize::Cut,
@@ -272,7 +286,7 @@ impl CatalogSender {
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
             for name in wanted {
-                let secret = self.secret(context, loaded, name)?;
+                let secret = self.secret(sending, drafted, name)?;
                 mask.add(name, &secret);
                 values.insert(name.clone(), secret);
             }
@@ -314,7 +328,7 @@ impl CatalogSender {
 
     /// A secret that belongs to the run rather than the vault: a given input, or an environment
     /// variable.
-    fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
+    pub(super) fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
         let run = &context.run;
         if let Some(variable) = name.strip_prefix(ENV) {
             return Some(self.variable(variable).ok_or_else(|| {
@@ -349,12 +363,17 @@ impl CatalogSender {
         self.writer().variable(name).map(Secret::new)
     }
 
-    pub(super) fn secret(
+    fn secret(
         &self,
-        context: &RunContext,
-        loaded: &LoadedCatalog,
+        sending: &OutgoingRequest,
+        drafted: &DraftedRequest,
         name: &str,
     ) -> Result<Secret> {
+        let OutgoingRequest { context, call, .. } = sending;
+        if context.mock {
+            // A mock answers in this process, so nobody needs the secret itself.
+            return Ok(Secret::new(limits::MOCK_SECRET));
+        }
         if let Some(own) = self.own(context, name) {
             return own;
         }
@@ -363,8 +382,13 @@ impl CatalogSender {
             let hint = Hint::text("see ").call(Invocation::of("secret.list"));
             Problem::new(Code::SecretNotFound, message, hint)
         })?;
-        let origin = catalog_client::base(&loaded.record)?.origin();
-        self.writer().vault()?.get_for(&parsed, &origin).or_problem()
+        // What counts is where the request goes: an operation may have a server of its own.
+        let origin = drafted.built.url.origin();
+        let secret = self.writer().vault()?.get_for(&parsed, &origin).or_problem()?;
+        let command = drafted.prepared.command().id.to_string();
+        let wanted = SecretUse { name: &parsed, command: &command, origin: &origin };
+        wanted.check(self.writer(), call, &SecretPlaceholders(context.nonce.clone()))?;
+        Ok(secret)
     }
 
     fn answered(&self, built: &Request, called: &ApiResponse) -> Result<AttemptOutcome> {
@@ -759,7 +783,9 @@ mod tests {
     async fn what_is_sent_is_what_was_written_down() {
         let home = tempfile::tempdir().expect("a folder");
         let variable = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
-        let locations = Locations::resolve(&variable, home.path());
+        let working = home.path().join("work");
+        std::fs::create_dir(&working).expect("is made");
+        let locations = Locations::resolve(&variable, &working);
         let writer = Writer::open(Reader::open(locations), Environment::default());
         import(&writer, home.path(), &serve("old")).await;
         let caller = CatalogSender::new(writer.clone());
@@ -799,7 +825,9 @@ mod tests {
     async fn a_request_that_would_be_another_one_is_not_sent() {
         let home = tempfile::tempdir().expect("a folder");
         let variable = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
-        let locations = Locations::resolve(&variable, home.path());
+        let working = home.path().join("work");
+        std::fs::create_dir(&working).expect("is made");
+        let locations = Locations::resolve(&variable, &working);
         let writer = Writer::open(Reader::open(locations), Environment::default());
         import(&writer, home.path(), &serve("old")).await;
         let call = list();

@@ -27,6 +27,42 @@ impl SecretPlaceholders {
         names
     }
 
+    /// The fields of a request whose values contain a secret's placeholder, such as `body.key`.
+    pub(crate) fn fields(&self, call: &StepCall, name: &str) -> Vec<String> {
+        let mut fields = Vec::new();
+        for (key, value) in &call.with {
+            self.find(value, name, format!("with.{key}"), &mut fields);
+        }
+        for (key, value) in &call.headers {
+            self.find(value, name, format!("headers.{key}"), &mut fields);
+        }
+        if let Some(body) = &call.body {
+            self.find(body, name, "body".to_owned(), &mut fields);
+        }
+        if fields.is_empty() {
+            // It is in the name of a field, which nobody can allow.
+            fields.push(String::new());
+        }
+        fields
+    }
+
+    fn find(&self, value: &Value, name: &str, at: String, fields: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    self.find(value, name, format!("{at}.{key}"), fields);
+                }
+            }
+            Value::Array(items) => {
+                for value in items {
+                    self.find(value, name, at.clone(), fields);
+                }
+            }
+            _ if self.names(value).iter().any(|found| found == name) => fields.push(at),
+            _ => {}
+        }
+    }
+
     /// A request with its placeholders replaced by the secrets.
     pub(crate) fn revealed(&self, call: &StepCall, secrets: &BTreeMap<String, Secret>) -> StepCall {
         let mut call = call.clone();

@@ -22,6 +22,7 @@ use crate::catalog_pin::CatalogPin;
 use crate::compiled_workflow::CompiledWorkflow;
 use crate::lru_cache::LruCache;
 use crate::prelude::*;
+use crate::trust::UsedCatalog;
 
 /// A world that is ready for use.
 #[derive(Debug)]
@@ -189,6 +190,17 @@ impl OpenedWorld {
         texts: TextsById,
     ) -> OpenedWorld {
         OpenedWorld { writer, world, pins, texts, drafts: LruCache::new(limits::DRAFTED_REQUESTS) }
+    }
+
+    /// Whether the workflow calls catalogs or runs other workflows.
+    pub(crate) fn refers(&self) -> bool {
+        !self.pins.is_empty() || !self.texts.is_empty()
+    }
+
+    /// The catalog versions that the run may call.
+    pub(crate) fn used_catalogs(&self) -> Vec<UsedCatalog> {
+        let pins = self.pins.values();
+        pins.map(|pin| (Arc::clone(&pin.record), pin.document)).collect()
     }
 
     /// The pinned source of a workflow.

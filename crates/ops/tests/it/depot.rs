@@ -76,7 +76,8 @@ impl Depot {
         answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
     ) -> Depot {
         let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("config.toml"), config).expect("written");
+        std::fs::create_dir_all(folder.path().join("milepost")).expect("makes the folder");
+        std::fs::write(folder.path().join("milepost/config.toml"), config).expect("written");
         let server = Server::start(answer);
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let variables = variables.to_vec();
@@ -152,7 +153,7 @@ impl Depot {
 fn writer(folder: &TempDir, variables: &[(&'static str, &'static str)]) -> Writer {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let variable = |name: &str| match name {
-        "REGISTRY_CONFIG_PATH" => Some(at("config.toml")),
+        "XDG_CONFIG_HOME" => Some(at(".")),
         "WORKFLOW_STORAGE_PATH" => Some(at("flows")),
         "HOME" => Some(at("home")),
         _ => None,

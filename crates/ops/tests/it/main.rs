@@ -6,6 +6,7 @@ mod guide;
 mod inputs;
 mod preview;
 mod race;
+mod secret_origins;
 #[path = "../../../cli/tests/it/server.rs"]
 #[expect(dead_code, reason = "the tests of the binary ask more of it")]
 mod server;

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use derived::{DerivedCache, DerivedKey};
 pub use error::{CatalogConflict, CatalogError, RecordFault, SaveError, UnreadableRecord};
+pub(crate) use record::origin;
 pub use record::{
     AuthProfiles, BaseUrl, CatalogCredential, CatalogOptions, CatalogRecord, CatalogSource,
     ClientAuth, CredentialField, GivenBy, Idempotency, ProfileName, operation_key,

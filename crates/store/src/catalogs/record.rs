@@ -30,6 +30,9 @@ pub struct CatalogRecord {
     #[serde(flatten)]
     pub base_url: Option<BaseUrl>,
     pub enabled: bool,
+    /// Whether an agent imported it and no person has accepted it yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_agent: bool,
     #[serde(serialize_with = "as_text")]
     pub source: CatalogSource,
     /// The hash of the document as it was imported.
@@ -68,6 +71,7 @@ impl CatalogRecord {
             vendor: None,
             base_url: None,
             enabled: true,
+            by_agent: false,
             source,
             source_sha256: Digest::of(b""),
             format,
@@ -82,7 +86,12 @@ impl CatalogRecord {
     /// The canonical string that a run pins: everything that affects a request, except what is
     /// looked up when the request is sent.
     pub fn pinned_text(&self) -> String {
-        text::render(&CatalogRecord { enabled: true, warnings: Vec::new(), ..self.clone() })
+        text::render(&CatalogRecord {
+            enabled: true,
+            by_agent: false,
+            warnings: Vec::new(),
+            ..self.clone()
+        })
     }
 
     /// Parses the string that a run pinned.
@@ -169,6 +178,11 @@ impl fmt::Display for CatalogSource {
             CatalogSource::Url(url) => f.write_str(url),
         }
     }
+}
+
+/// The origin that a string names, such as `https://api.example.com`.
+pub(crate) fn origin(text: &str) -> Option<String> {
+    is_web_url(text).then(|| Url::parse(text).ok())?.map(|url| url.origin().ascii_serialization())
 }
 
 /// Whether a string is an `http` or `https` URL without a user name or password.

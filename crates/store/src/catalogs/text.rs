@@ -27,6 +27,7 @@ const KEYS: &[&str] = &[
     "base_url",
     "base_url_by",
     "enabled",
+    "by_agent",
     "source",
     "source_sha256",
     "format",
@@ -50,6 +51,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<CatalogRecord, TomlError> {
     record.vendor = top.parsed("vendor", "a name", filled)?;
     record.base_url = base_url(&mut top)?;
     record.enabled = top.take_as("enabled", TomlField::flag)?.unwrap_or(true);
+    record.by_agent = top.take_as("by_agent", TomlField::flag)?.unwrap_or(false);
     record.allow_private =
         top.parsed_list("allow_private", PrivateHost::EXPECTED, PrivateHost::parse)?;
     if let Some(table) = top.take_as("options", TomlField::table)? {

@@ -72,6 +72,11 @@ impl Catalogs {
         self.update(id, |record| change(&mut record.auth))
     }
 
+    /// Records that a person accepts a catalog that an agent imported.
+    pub fn accept(&self, id: &CatalogId) -> Result<CatalogRecord, SaveError> {
+        self.update(id, |record| record.by_agent = false)
+    }
+
     /// Removes a catalog, readable or not, and its document if requested.
     pub fn remove(
         &self,

@@ -45,6 +45,7 @@ const FILES: &[&str] = &[
     "secrets.age",
     "secrets.key",
     "person.json",
+    crate::grants::FILE,
     crate::token::FILE,
 ];
 

@@ -38,6 +38,10 @@ impl EncryptedFile {
         Ok(self.read()?.and_then(|entries| entries.get(name).cloned()))
     }
 
+    pub(super) fn all(&self) -> Result<Option<Arc<SecretEntries>>, SecretError> {
+        self.read()
+    }
+
     pub(super) fn origins(&self) -> Result<Origins, SecretError> {
         Ok(self.read()?.map(|entries| origins(&entries)).unwrap_or_default())
     }

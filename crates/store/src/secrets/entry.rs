@@ -16,7 +16,7 @@ pub(super) type SecretEntries = BTreeMap<SecretName, StoredSecret>;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredSecret {
     #[serde(serialize_with = "reveal", deserialize_with = "hide")]
-    value: Secret,
+    pub(super) value: Secret,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<String>,
 }
@@ -49,6 +49,11 @@ impl StoredSecret {
             return Err(SecretError::NoOrigin);
         }
         Ok(StoredSecret { value, origin: origin.map(Origin::ascii_serialization) })
+    }
+
+    /// Whether the secret is stored for this origin alone.
+    pub(super) fn is_bound_to(&self, origin: &Origin) -> bool {
+        self.origin.as_deref().is_some_and(|own| same_origin(own, origin))
     }
 
     /// The secret, if it may be sent to this origin.

@@ -57,6 +57,12 @@ impl Environment {
         self.secrets.get(&name.in_environment())
     }
 
+    /// Every secret whose variable name is a valid secret name.
+    pub(super) fn all(&self) -> impl Iterator<Item = (SecretName, Secret)> {
+        let all = self.secrets.iter();
+        all.filter_map(|(name, value)| Some((SecretName::parse(name).ok()?, value.clone())))
+    }
+
     pub(super) fn names(&self) -> BTreeSet<String> {
         self.secrets.keys().cloned().collect()
     }

@@ -32,6 +32,9 @@ pub struct Vault {
     keeper: Keeper,
 }
 
+/// A secret, and the origin that it is bound to, if any.
+pub type KnownSecret = (SecretName, Secret, Option<String>);
+
 /// Where secrets are stored, apart from the environment.
 #[derive(Debug)]
 enum Keeper {
@@ -153,6 +156,33 @@ impl Vault {
         self.found(name, Some(origin))
     }
 
+    /// Whether a secret is stored for this origin alone. A value from the environment is bound to
+    /// nothing.
+    pub fn is_bound_to(&self, name: &SecretName, origin: &Origin) -> Result<bool, SecretError> {
+        if self.environment.get(name).is_some() {
+            return Ok(false);
+        }
+        let kept = self.kept(name)?;
+        Ok(kept.is_some_and(|kept| kept.is_bound_to(origin)))
+    }
+
+    /// Every secret that can be read without asking anybody, with the origin that it is bound to.
+    /// A keyring may ask, so its secrets are left out.
+    pub fn known(&self) -> Result<Vec<KnownSecret>, SecretError> {
+        let entries = match &self.keeper {
+            Keeper::File(file) => file.all()?,
+            #[cfg(feature = "keyring")]
+            Keeper::Keyring(_) => None,
+            Keeper::Nobody => None,
+        };
+        let own = self.environment.all();
+        let is_shadowed = |name: &SecretName| self.environment.get(name).is_some();
+        let entries = entries.iter().flat_map(|entries| entries.iter());
+        let kept = entries.filter(|(name, _)| !is_shadowed(name));
+        let kept = kept.map(|(name, one)| (name.clone(), one.value.clone(), one.origin.clone()));
+        Ok(own.map(|(name, value)| (name, value, None)).chain(kept).collect())
+    }
+
     /// Removes a stored secret. The environment is not changed.
     pub fn remove(&self, name: &SecretName) -> Result<(), SecretError> {
         let nothing = || SecretError::NotFound { name: name.clone() };
@@ -198,14 +228,18 @@ impl Vault {
         if let Some(secret) = self.environment.get(name) {
             return Ok(secret.clone());
         }
-        let kept = match &self.keeper {
-            Keeper::File(file) => file.get(name)?,
-            #[cfg(feature = "keyring")]
-            Keeper::Keyring(_) => keyring::get(name)?,
-            Keeper::Nobody => None,
-        };
+        let kept = self.kept(name)?;
         let kept = kept.ok_or_else(|| SecretError::NotFound { name: name.clone() })?;
         kept.for_origin(name, origin)
+    }
+
+    fn kept(&self, name: &SecretName) -> Result<Option<StoredSecret>, SecretError> {
+        match &self.keeper {
+            Keeper::File(file) => file.get(name),
+            #[cfg(feature = "keyring")]
+            Keeper::Keyring(_) => keyring::get(name),
+            Keeper::Nobody => Ok(None),
+        }
     }
 }
 

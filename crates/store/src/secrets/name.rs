@@ -36,7 +36,7 @@ impl SecretName {
     }
 
     /// The name as written in the environment, where case, `-` and `.` are lost.
-    pub(crate) fn in_environment(&self) -> String {
+    pub fn in_environment(&self) -> String {
         self.0.to_ascii_uppercase().replace(['-', '.'], "_")
     }
 }

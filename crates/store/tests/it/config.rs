@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use milepost_store::{Config, ConfigError, FileError, SecretsBackend, limits};
+use milepost_store::{Config, ConfigError, FileError, Grants, Locations, SecretsBackend, limits};
 
 use crate::{locations, put};
 
@@ -11,7 +11,11 @@ fn read(root: &Path, text: &str) -> Result<Config, ConfigError> {
     let mut locations = locations(root);
     locations.home = Some("/home/ada".into());
     put(&locations.config, text);
-    Config::read(&locations)
+    Config::read(&locations, &Grants::of(&locations.data))
+}
+
+fn fresh(locations: &Locations) -> Result<Config, ConfigError> {
+    Config::read(locations, &Grants::of(&locations.data))
 }
 
 fn check_fault(text: &str, expected: &str) {
@@ -26,7 +30,7 @@ fn check_fault(text: &str, expected: &str) {
 #[test]
 fn without_a_file_everything_is_as_by_default() {
     let root = tempfile::tempdir().expect("makes a directory");
-    let config = Config::read(&locations(root.path())).expect("needs no file");
+    let config = fresh(&locations(root.path())).expect("needs no file");
     assert_eq!(config, Config::default());
     assert_eq!(config.secrets, SecretsBackend::File);
     assert_eq!(read(root.path(), "").expect("is empty"), Config::default());
@@ -113,7 +117,7 @@ fn what_is_no_toml_has_a_place_and_is_not_quoted() {
     }
     put(&locations(root.path()).config, "");
     fs::write(locations(root.path()).config, b"a = \"\xff\"").expect("writes");
-    let error = Config::read(&locations(root.path())).expect_err("is not text");
+    let error = fresh(&locations(root.path())).expect_err("is not text");
     assert!(
         error.to_string().ends_with("the file is not valid UTF-8: save it as UTF-8"),
         "{error}"

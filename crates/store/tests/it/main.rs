@@ -12,6 +12,7 @@ mod records;
 mod runs;
 mod secrets;
 mod sources;
+mod standing;
 mod workflows;
 mod writing;
 
@@ -35,6 +36,8 @@ fn locations(root: &Path) -> Locations {
     fs::create_dir_all(root.join("work")).expect("makes the folder");
     Locations {
         config: root.join("config/config.toml"),
+        user_config: root.join("config/config.toml"),
+        has_user_directories: true,
         data: root.join("data"),
         cache: root.join("cache"),
         working: root.join("work"),

@@ -100,10 +100,14 @@ fn settings(body: &str) -> Vec<String> {
         return serves(&json!({"milepost": {"command": command, "args": arguments}}));
     }
     let place = Place::new();
-    place.put("../home/.config/milepost/config.toml", body);
+    let (file, id) = match document.contains_key("asks") {
+        true => (".milepost/config.toml", "config.project"),
+        false => ("../home/.config/milepost/config.toml", "config.user"),
+    };
+    place.put(file, body);
     let told = place.run(["doctor", "--json"]).json();
     let checks = told["checks"].as_array().expect("a list");
-    let check = checks.iter().find(|check| check["id"] == "config.user").expect("is looked at");
+    let check = checks.iter().find(|check| check["id"] == id).expect("is looked at");
     if check["state"] == "ok" { Vec::new() } else { vec![check.to_string()] }
 }
 
