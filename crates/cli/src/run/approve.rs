@@ -8,7 +8,7 @@ use milepost_model::problem::{Code, Problem};
 use milepost_model::untrusted;
 use milepost_ops::Caller;
 use milepost_ops::run::approve::{ApproveStep, RejectStep, Request};
-use milepost_ops::run::question::{QuestionLayout, form_field};
+use milepost_ops::run::question::QuestionLayout;
 use milepost_ops::run::view::{RunView, WaitingKind, WaitingView};
 use serde_json::{Map, Value};
 
@@ -160,18 +160,12 @@ fn asking_child(
 struct FormField<'f> {
     name: &'f str,
     schema: &'f Value,
-    required: bool,
 }
 
 impl FormField<'_> {
-    /// The prompt for the field: its whole description has been shown above.
+    /// The prompt for the field, which the question describes.
     fn prompt(&self) -> String {
-        format!("{}: ", untrusted::inline(&self.description(), limits::FIELD_CHARS))
-    }
-
-    /// The field's name, type, choices and description, in one line.
-    fn description(&self) -> String {
-        form_field(self.name, self.schema, self.required)
+        format!("value of `{}`: ", untrusted::inline(self.name, limits::FIELD_CHARS))
     }
 
     /// Converts the typed string to a value of the field's type.
@@ -186,13 +180,9 @@ impl FormField<'_> {
 /// The fields of a question's form; empty without a form, or if the form is not an object.
 fn fields(waiting: &WaitingView) -> Vec<FormField<'_>> {
     let Some(form) = &waiting.form else { return Vec::new() };
-    let required = form.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
     let properties = form.get("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
-    properties
-        .map(|(name, schema)| FormField { name, schema, required: is_required(name) })
-        .collect()
+    properties.map(|(name, schema)| FormField { name, schema }).collect()
 }
 
 /// Asks for every field; `None` if there is nobody to ask.

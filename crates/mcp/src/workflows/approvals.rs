@@ -161,7 +161,12 @@ fn plain(field: &Value) -> Option<Value> {
     matches!(kind, "string" | "number" | "integer" | "boolean").then_some(())?;
     let kept = ["type", "title", "description", "enum", "minimum", "maximum"];
     let kept = kept.into_iter().filter_map(|name| Some((name, field.get(name)?.clone())));
-    let kept: JsonObject = kept.map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut kept: JsonObject = kept.map(|(name, value)| (name.to_owned(), value)).collect();
+    for name in ["title", "description"] {
+        if let Some(Value::String(text)) = kept.get_mut(name) {
+            *text = elicitation::label(text);
+        }
+    }
     Some(Value::Object(kept))
 }
 

@@ -110,10 +110,10 @@ impl QuestionLayout {
             lines.push(format!("and {}", count(rest, "more place")));
         }
         for step in waiting.unshown.iter().take(limits::SHOWN_TARGETS) {
-            lines.push(format!("sends more in step {}, which is not known yet", name(step)));
+            lines.push(format!("sends more in step {}, which cannot be shown yet", name(step)));
         }
         if let Some(rest @ 1..) = waiting.unshown.len().checked_sub(limits::SHOWN_TARGETS) {
-            lines.push(format!("sends more in {rest} more steps, which is not known yet"));
+            lines.push(format!("sends more in {rest} more steps, which cannot be shown yet"));
         }
         lines
     }
@@ -489,7 +489,7 @@ fn form_lines(waiting: &WaitingView) -> Vec<String> {
 }
 
 /// A field's name, type, choices and description.
-pub fn form_field(name: &str, schema: &Value, is_required: bool) -> String {
+fn form_field(name: &str, schema: &Value, is_required: bool) -> String {
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("value");
     let need = if is_required { "" } else { ", optional" };
     let choices = schema.get("enum").map(|all| format!(", one of {all}")).unwrap_or_default();
@@ -621,7 +621,7 @@ mod tests {
             assert_eq!(last[3], "may send POST to api.example", "{question}");
             assert_eq!(last[2], "runs the workflow inner");
             assert_eq!(last[1], "sends POST to api.example, amount 12");
-            assert_eq!(last[0], "sends more in step later, which is not known yet");
+            assert_eq!(last[0], "sends more in step later, which cannot be shown yet");
         }
     }
 
@@ -664,7 +664,7 @@ mod tests {
             may send POST to api.example
             runs the workflow inner
             sends POST to api.example, amount 12
-            sends more in step later, which is not known yet"#]]
+            sends more in step later, which cannot be shown yet"#]]
         .assert_eq(&question);
     }
 }
