@@ -64,6 +64,38 @@ const AREAS: &[Area] = &[
         tests: &["sleeping::"],
         counts: &[("MILEPOST_SLEEPERS", 10_000), ("MILEPOST_SLEEPERS_MS", 60_000)],
     },
+    // What people, agents and programs try in order to get around a decision: every test with
+    // `soak` in its name, with as many cases as the variable says.
+    Area {
+        name: "trust",
+        package: "milepost-store",
+        tests: &["soak"],
+        counts: &[("MILEPOST_SOAK", 20_000)],
+    },
+    Area {
+        name: "trust",
+        package: "milepost-engine",
+        tests: &["soak"],
+        counts: &[("MILEPOST_SOAK", 20_000)],
+    },
+    Area {
+        name: "trust",
+        package: "milepost-ops",
+        tests: &["soak"],
+        counts: &[("MILEPOST_SOAK", 20_000)],
+    },
+    Area {
+        name: "trust",
+        package: "milepost-mcp",
+        tests: &["soak"],
+        counts: &[("MILEPOST_SOAK", 100_000)],
+    },
+    Area {
+        name: "trust",
+        package: "milepost-cli",
+        tests: &["soak"],
+        counts: &[("MILEPOST_SOAK", 1_000)],
+    },
 ];
 
 /// The environment variable for the first seed of simulations.
@@ -86,7 +118,9 @@ pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode> {
 fn soak(workspace: &Workspace, area: &Area) -> Result<bool> {
     let mut command = workspace.cargo();
     // Not with nextest, which kills tests that take minutes.
-    command.args(["test", "--locked", "--package", area.package, "--test", "it", "--"]);
+    // Also tests beside the code: some of what is pure is tested there.
+    command.args(["test", "--locked", "--package", area.package, "--lib", "--bins"]);
+    command.args(["--test", "it", "--"]);
     command.args(area.tests);
     let first = first_seed(SystemTime::now());
     let counts = area.counts.iter().copied().chain([(FIRST_SEED, first)]);

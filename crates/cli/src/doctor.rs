@@ -5,13 +5,15 @@ use milepost_ops::doctor::{self, CheckState, DoctorCheck, DoctorReport};
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
 use crate::failure::CliResult;
+use crate::session::block_on;
 use crate::terminal::{Terminal, count, safe};
 use crate::{environment, install, wording};
 
 pub(crate) fn run(args: &DoctorArgs, terminal: &mut Terminal) -> CliResult {
     let writer = environment::writer(None)?;
     let files = install::files(&environment::locations()?.working);
-    let report = doctor::examine(&writer, std::env::current_exe().ok(), &files, args.fix);
+    let program = std::env::current_exe().ok();
+    let report = block_on(doctor::examine(&writer, program, &files, args.fix))?;
     terminal.answer(&report, |terminal| show(&report, args.fix, terminal))?;
     Ok(if report.faults == 0 { Exit::DONE } else { Exit::FAILED })
 }

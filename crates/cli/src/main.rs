@@ -3,6 +3,7 @@
 
 mod args;
 mod argument_values;
+mod calling_agent;
 mod catalog;
 mod command;
 mod config;

@@ -20,6 +20,9 @@ pub(crate) fn run(terminal: &mut Terminal) -> CliResult {
 }
 
 fn show(found: &RunOverview, terminal: &mut Terminal) {
+    if let Some(pin) = &found.pin {
+        terminal.notice(format!("warning: {}", safe(pin)));
+    }
     if let Some(fault) = &found.fault {
         terminal.notice(format!("warning: cannot use the configuration: {}", safe(fault)));
     }

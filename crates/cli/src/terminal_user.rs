@@ -2,13 +2,14 @@
 //! confirmation.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use milepost_model::secret::Secret;
-use milepost_ops::{Caller, CallerKind, PromptError};
+use milepost_ops::{AgentCommand, Caller, CallerKind, PromptError};
 
+use crate::calling_agent::CallingAgent;
 use crate::limits;
 use crate::table::cut;
 use crate::terminal::{is_quiet, safe, width};
@@ -20,11 +21,13 @@ pub(crate) struct TerminalUser {
     yes: bool,
     /// Shows progress in interactive use.
     spinner: Option<Spinner>,
+    /// The agent that typed the command, if one did; determined when it first matters.
+    agent: OnceLock<Option<CallingAgent>>,
 }
 
 impl TerminalUser {
     pub(crate) fn new(yes: bool, json: bool) -> TerminalUser {
-        TerminalUser { yes, spinner: Spinner::for_watcher(json) }
+        TerminalUser { yes, spinner: Spinner::for_watcher(json), agent: OnceLock::new() }
     }
 
     pub(crate) fn sees_progress(&self) -> bool {
@@ -52,6 +55,10 @@ impl TerminalUser {
         };
         spinner.stop();
         output
+    }
+
+    fn agent(&self) -> Option<CallingAgent> {
+        *self.agent.get_or_init(CallingAgent::find)
     }
 
     fn stop_spinner(&self) {
@@ -89,6 +96,9 @@ impl Caller for TerminalUser {
     }
 
     fn ask(&self, question: &str) -> Option<bool> {
+        if let Some(CallingAgent::Known(_)) = self.agent() {
+            return None;
+        }
         if self.yes {
             return Some(true);
         }
@@ -111,8 +121,26 @@ impl Caller for TerminalUser {
         ask_tty(&safe(question), Echo::Off).map(Secret::new)
     }
 
+    fn alert(&self, message: &str) {
+        self.stop_spinner();
+        let alert = wrapped(&format!("warning: {}", safe(message)));
+        // The question appears on the terminal even if standard error goes to a file.
+        let shown = open_tty().and_then(|mut terminal| writeln!(terminal, "{alert}"));
+        if shown.is_err() {
+            // If standard error is closed, there is nobody to notify.
+            drop(writeln!(io::stderr(), "{alert}"));
+        }
+    }
+
+    fn agent_command(&self) -> Option<AgentCommand> {
+        self.agent().map(CallingAgent::command)
+    }
+
     fn kind(&self) -> CallerKind {
-        CallerKind::Person
+        match self.agent() {
+            Some(_) => CallerKind::Agent,
+            None => CallerKind::Person,
+        }
     }
 }
 
@@ -122,14 +150,19 @@ pub(crate) fn ask_line(question: &str) -> Option<String> {
 }
 
 /// Whether there is a terminal to ask on.
-#[cfg(unix)]
 pub(crate) fn has_terminal() -> bool {
-    std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty").is_ok()
+    open_tty().is_ok()
+}
+
+/// The controlling terminal of this process.
+#[cfg(unix)]
+fn open_tty() -> io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty")
 }
 
 #[cfg(not(unix))]
-pub(crate) fn has_terminal() -> bool {
-    false
+fn open_tty() -> io::Result<std::fs::File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Wraps a question or a warning if it goes to a terminal.
@@ -153,8 +186,7 @@ fn typed(line: io::Result<String>) -> Result<String, PromptError> {
 /// write to.
 #[cfg(unix)]
 fn ask_tty(question: &str, echo: Echo) -> Result<String, PromptError> {
-    let terminal = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
-    let terminal = terminal.map_err(|_| PromptError::NoTerminal)?;
+    let terminal = open_tty().map_err(|_| PromptError::NoTerminal)?;
     let question = wrapped(question);
     typed(tty::read_line(&terminal, &terminal, &terminal, &question, echo))
 }

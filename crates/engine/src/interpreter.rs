@@ -333,7 +333,7 @@ impl Interpreter {
         let timers = state.open().filter_map(|(_, step)| step.phase.wakes_at());
         let asked = state.open().filter(|(_, step)| step.phase == Phase::Asking);
         let lapses = asked.filter_map(|(_, step)| step.request.as_ref()?.expires_at_ms);
-        let deadline = state.canceling.is_none().then_some(state.head.deadline_ms);
+        let deadline = state.deadline_ms().filter(|_| state.canceling.is_none());
         timers.chain(lapses).chain(deadline).min()
     }
 
@@ -425,7 +425,8 @@ impl Turn<'_> {
             return Ok(());
         }
         let now = self.now();
-        if now >= self.state().head.deadline_ms && self.state().canceling.is_none() {
+        let time_is_up = self.state().deadline_ms().is_some_and(|deadline| now >= deadline);
+        if time_is_up && self.state().canceling.is_none() {
             self.cancel(engine_actor(DEADLINE), None)?;
         }
         let is_due = |step: &StepState| step.phase.wakes_at().is_some_and(|at| at <= now);

@@ -90,6 +90,9 @@ pub struct State {
     pub now_ms: u64,
     /// When the run started.
     pub began_ms: u64,
+    /// How long the run has been waiting for nobody but a person, which does not count against its
+    /// timeout.
+    waited_ms: u64,
     /// Executions that have started, including those that have since been reset.
     pub steps: BTreeMap<StepKey, StepState>,
     /// Variables that were added to a guide's context.
@@ -244,6 +247,9 @@ impl State {
         if entry.at_ms < self.now_ms {
             return Err(illegal("it is dated before the previous event".to_owned()));
         }
+        if self.waits_for_a_person() {
+            self.waited_ms += entry.at_ms - self.now_ms;
+        }
         let resumes = matches!(entry.event, Event::RunResumedFrom(_));
         if self.end.is_some() && !resumes {
             return Err(illegal("the run has ended".to_owned()));
@@ -255,6 +261,26 @@ impl State {
         self.seq = entry.seq;
         self.now_ms = entry.at_ms;
         Ok(())
+    }
+
+    /// Whether nothing happens until a person answers.
+    pub fn waits_for_a_person(&self) -> bool {
+        let mut asks = self.parked.is_some();
+        for (_, step) in self.open() {
+            match &step.phase {
+                Phase::Asking | Phase::Unknown(_) => asks = true,
+                Phase::Offered(_) | Phase::Verifying => return false,
+                phase if phase.is_busy() || phase.wakes_at().is_some() => return false,
+                _ => {}
+            }
+        }
+        asks && self.end.is_none()
+    }
+
+    /// When the run's time is up; `None` while it waits for a person.
+    pub fn deadline_ms(&self) -> Option<u64> {
+        let deadline = self.head.deadline_ms.saturating_add(self.waited_ms);
+        (!self.waits_for_a_person()).then_some(deadline)
     }
 
     fn take(&mut self, event: &Event, at: u64) -> Result<(), String> {
@@ -656,7 +682,7 @@ impl State {
         if resumption.world.is_some() {
             self.head.world.clone_from(&resumption.world);
         }
-        self.head.deadline_ms = resumption.deadline_ms;
+        (self.head.deadline_ms, self.waited_ms) = (resumption.deadline_ms, 0);
         self.head.budget.extend(&resumption.budget);
         self.warned.clear();
         self.parked = None;

@@ -34,6 +34,9 @@ pub(crate) const NOTES: usize = 64;
 pub const CONNECTIONS: usize = 64;
 /// Maximum number of concurrent HTTP connections that have not shown a token.
 pub const NEWCOMERS: usize = 32;
+/// One in this many places for HTTP connections is left over by streams on which clients only
+/// listen, and by the requests of any one caller whom its token names.
+pub(crate) const PLACES_LEFT: usize = 4;
 /// How long the client of an HTTP connection may leave an answer unread.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long an answer must have been unread before its connection is closed for another one.
@@ -57,6 +60,8 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub const DISCARDED_BYTES: usize = 16 << 20;
 /// Maximum total number of resource subscriptions across all of a server's clients.
 pub const WATCHED: usize = 256;
+/// Maximum number of resource subscriptions of one caller, if tokens name their callers.
+pub const WATCHED_PER_CALLER: usize = 64;
 /// Maximum number of bytes of answers over a pipe that are still unread by the client. Above this
 /// or [`OUTBOX_MESSAGES`], no more of its requests are read.
 pub const OUTBOX_BYTES: usize = 1 << 20;
@@ -135,6 +140,8 @@ pub(crate) const OVERTAKEN: Duration = Duration::from_secs(5);
 pub(crate) const SESSION_LOOKS: u32 = 4;
 /// Maximum number of characters in a token; a longer one is rejected unread.
 pub(crate) const TOKEN_CHARS: usize = 16 << 10;
+/// Maximum number of characters in the subject of a token, which names its caller.
+pub(crate) const SUBJECT_CHARS: usize = 1_024;
 /// Maximum difference between our clock and a token issuer's, in seconds.
 pub(crate) const CLOCK_LEEWAY_S: u64 = 30;
 /// Maximum number of bytes in metadata or a key set.

@@ -30,7 +30,7 @@ const STANDARD: &[&str] = &[
     "resources/read",
     "resources/subscribe",
     "resources/unsubscribe",
-    "subscriptions/listen",
+    LISTEN,
     "tools/call",
     "tools/list",
     "tasks/get",
@@ -42,6 +42,8 @@ const GONE: &[&str] =
     &["ping", "initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 /// The method that stateless clients call first.
 pub(crate) const DISCOVER: &str = "server/discover";
+/// The method with which stateless clients open a stream for notifications.
+pub(crate) const LISTEN: &str = "subscriptions/listen";
 /// The key in `_meta` that contains the protocol version of a stateless request.
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The prefix of methods that are answered as revision 2025-11-25 requires: `rmcp` passes on

@@ -7,7 +7,7 @@ use milepost_store::{
 };
 
 use crate::prelude::*;
-use crate::run::person::untyped;
+use crate::run::person;
 
 /// The key that lists the workflows whose approvals are granted without asking.
 const UNATTENDED: &str = "approvals.unattended";
@@ -92,8 +92,8 @@ impl Configuration {
         })
     }
 
-    /// Changes a key on behalf of a caller. Granting approvals without asking is a person's
-    /// decision, so if a PIN is set, the change must be signed with it.
+    /// Changes a key on behalf of a caller. Every key decides what may happen in the person's name,
+    /// so only a person may change one and, if a PIN is set, only with the PIN.
     pub fn set_for(
         &mut self,
         call: &dyn Caller,
@@ -101,13 +101,30 @@ impl Configuration {
         key: &str,
         value: Option<&str>,
     ) -> Result<Setting> {
+        // An unknown key is reported before anybody types a PIN.
+        self.get(key)?;
+        let change = value.map_or_else(
+            || Invocation::of("config.set").with("key", key),
+            |value| Invocation::of("config.set").with("key", key).with("value", value),
+        );
+        person::only_a_person(call, "only a person can change the configuration", change)?;
         let person = Person::of(&locations.data);
-        let pinned = person.key().or_problem()?.is_some();
-        if let Some(value) = value.filter(|_| key == UNATTENDED && pinned) {
-            let question = format!("PIN to let {value} run without approval: ");
-            let pin = call.ask_pin(&question).map_err(untyped)?;
-            let named: Vec<&str> = value.split(',').map(str::trim).collect();
-            person.grant(&pin, &named).or_problem()?;
+        if person.key().or_problem()?.is_some() {
+            match value.filter(|_| key == UNATTENDED) {
+                Some(value) => {
+                    let question = format!("PIN to let {value} run without approval: ");
+                    let pin = call.ask_pin(&question).map_err(person::untyped)?;
+                    let named: Vec<&str> = value.split(',').map(str::trim).collect();
+                    person.grant(&pin, &named).or_problem()?;
+                }
+                None => {
+                    let deed = match value {
+                        Some(value) => format!("set `{key}` to `{value}`"),
+                        None => format!("reset `{key}`"),
+                    };
+                    person::signed(&person, call, &deed, &format!("milepost config\n{deed}"))?;
+                }
+            }
         }
         self.set(key, value)
     }

@@ -44,8 +44,9 @@ mod writer;
 
 pub use catalog_commands::CatalogCommands;
 pub use framework::{
-    AgentCaller, Caller, CallerKind, Door, ElicitedCaller, OPERATIONS, Operation, OperationSpec,
-    Operations, Profile, PromptError, Response, Safety, SilentCaller, Task, Tool, correlation,
+    AgentCaller, AgentCommand, Caller, CallerKind, Door, ElicitedCaller, OPERATIONS, Operation,
+    OperationSpec, Operations, Profile, PromptError, Response, Safety, SilentCaller, Task, Tool,
+    correlation,
 };
 pub use milepost_engine::time::rfc3339;
 pub use milepost_model::problem::{Code, Problem};

@@ -153,6 +153,8 @@ pub(crate) const OVERVIEW_RUNS: usize = 50;
 /// Maximum number of earlier runs that are checked to detect a lost PIN. One would suffice if all
 /// runs were readable, because no run can start without the PIN if the latest one requires it.
 pub(crate) const SIGNED_RUNS: usize = 4;
+/// Maximum number of recent runs whose keys are compared with the current PIN.
+pub(crate) const PINNED_RUNS: usize = 50;
 /// Maximum number of runs that a process remembers as requiring no signature.
 pub(crate) const UNSIGNED_RUNS: usize = 1_024;
 /// Maximum number of response body characters quoted in a failure.

@@ -41,7 +41,7 @@ pub struct Client {
 type Lanes = [OnceCell<reqwest::Client>; 4];
 
 /// How a request is sent.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct SendOptions {
     /// The total time limit, including redirects and the body.
     pub timeout: Duration,

@@ -1,6 +1,8 @@
 //! The interfaces for reading secrets, by name and just before they are sent, and for keeping them
 //! from being sent anywhere else.
 
+use std::fmt::Debug;
+
 use milepost_model::secret::Secret;
 
 use crate::outgoing::Outgoing;
@@ -12,7 +14,7 @@ pub trait SecretSource: Send + Sync {
 }
 
 /// Knows which secrets a request may carry.
-pub trait SecretGuard: Send + Sync {
+pub trait SecretGuard: Debug + Send + Sync {
     /// The name of a secret in a finished request that may not be sent to the request's origin.
     fn refuses(&self, request: &Outgoing) -> Option<String>;
 }

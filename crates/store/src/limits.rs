@@ -176,8 +176,30 @@ pub(crate) const TOKEN_FILE_BYTES: usize = 4 << 10;
 
 // The person who approves.
 
-/// Number of consecutive wrong PINs after which the PIN is locked.
-pub const PIN_TRIES: u32 = 5;
+/// Number of consecutive wrong PINs that cost nothing.
+pub const PIN_FREE_TRIES: u32 = 3;
+/// How long the next attempt has to wait after one more wrong PIN. Every further one doubles it.
+pub const PIN_DELAY: Duration = Duration::from_secs(5);
+/// Maximum wait between two attempts.
+pub const PIN_DELAY_MAX: Duration = Duration::from_mins(15);
+/// How long a PIN that was replaced without the old one is reported.
+pub const PIN_REPLACED_SHOWN: Duration = Duration::from_hours(7 * 24);
+/// Maximum number of PINs in a row that are remembered.
+pub(crate) const PINS: usize = 64;
+
+/// [`PIN_DELAY`], which tests can shorten through an environment variable. Release builds ignore
+/// the variable.
+pub fn pin_delay() -> Duration {
+    #[cfg(debug_assertions)]
+    {
+        let text = std::env::var("MILEPOST_PIN_DELAY_MS").unwrap_or_default();
+        if let Ok(ms) = text.parse() {
+            return Duration::from_millis(ms);
+        }
+    }
+    PIN_DELAY
+}
+
 /// Minimum number of characters in a PIN.
 pub const PIN_CHARS_MIN: usize = 6;
 /// The base-2 logarithm of the scrypt work factor for PINs.

@@ -3,6 +3,7 @@
 use milepost_ops::run::events::{ReadEvents, Request as EventsRequest};
 use milepost_ops::run::list::{ListRuns, ListedRun, Request};
 use milepost_ops::run::next_action::NextAction;
+use milepost_ops::run::pin_notice;
 use milepost_ops::run::question::{QuestionLayout, body_text};
 use milepost_ops::run::view::{RunStatus, RunView, StepView, WaitingKind, WaitingView};
 use serde::Serialize;
@@ -156,6 +157,9 @@ pub(crate) fn logs(args: &LogsArgs, terminal: &mut Terminal) -> CliResult {
 /// Serialized as a whole, so that `next` is worded for the command line.
 #[derive(Debug, Serialize)]
 struct Inbox {
+    /// What the person has to know about their PIN before they decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pin: Option<String>,
     inbox: Vec<InboxRun>,
 }
 
@@ -173,7 +177,8 @@ pub(crate) fn inbox(terminal: &mut Terminal) -> CliResult {
     let status = Some(RunStatus::Waiting.name().to_owned());
     let all_workspaces = true;
     let page = session.run::<ListRuns>(Request { status, all_workspaces, ..Request::default() })?;
-    let mut view = Inbox { inbox: Vec::new() };
+    let pin = session.wait(pin_notice::notice(session.operations.reader()));
+    let mut view = Inbox { pin, inbox: Vec::new() };
     for listed in &page.runs {
         let run = follow::view(&session, &listed.run_id)?;
         let waiting = run.waiting.into_iter().filter(|one| !one.kind.is_for_agent());
@@ -184,6 +189,9 @@ pub(crate) fn inbox(terminal: &mut Terminal) -> CliResult {
         }
     }
     terminal.answer(&view, |terminal| {
+        if let Some(pin) = &view.pin {
+            terminal.notice(format!("warning: {}", safe(pin)));
+        }
         if view.inbox.is_empty() {
             terminal.remark("nothing is waiting for you");
         }

@@ -101,7 +101,7 @@ impl Stage {
 
     fn typed(&self, words: &[&str], typed: &str) -> Ran {
         let line = format!("{} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
-        let mut command = Command::new("script");
+        let mut command = crate::program("script");
         command.args(["-qec", &line, "/dev/null"]).current_dir(self.place.path(""));
         command.env("HOME", self.place.root.path().join("home"));
         self.ready(&mut command, words, typed)

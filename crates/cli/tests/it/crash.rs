@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -289,7 +289,7 @@ impl Play<'_> {
         if typed.is_some() {
             let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             let line = format!("{} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
-            command = Command::new("script");
+            command = crate::program("script");
             command.env("MILEPOST_ARRIVES_MS", "0");
             command.args(["-qec", &line, "/dev/null"]).current_dir(self.stage.place.path(""));
             command.env("HOME", self.stage.place.root.path().join("home")).env("NO_COLOR", "1");

@@ -99,7 +99,7 @@ fn json_output_is_one_object() {
 #[test]
 fn the_next_demo_leaves_a_run_that_waits() {
     let place = Place::new();
-    let mut command = std::process::Command::new("setsid");
+    let mut command = crate::program("setsid");
     command.arg(env!("CARGO_BIN_EXE_milepost")).args(["demo", "refund-with-approval"]);
     command.current_dir(place.path("")).env("HOME", place.root.path().join("home"));
     crate::finish(&mut command, "").ends(0);
@@ -115,7 +115,7 @@ fn the_next_demo_leaves_a_run_that_waits() {
 fn without_a_terminal_nothing_is_approved() {
     let place = Place::new();
     // Runs without a controlling terminal.
-    let mut command = std::process::Command::new("setsid");
+    let mut command = crate::program("setsid");
     command.arg(env!("CARGO_BIN_EXE_milepost")).args(["demo", "refund-with-approval"]);
     command.current_dir(place.path("")).env("HOME", place.root.path().join("home"));
     let ran = crate::finish(&mut command, "").ends(0);
@@ -169,7 +169,7 @@ fn runs_of_a_demo_can_be_inspected() {
 fn a_rejected_demo_can_be_repeated() {
     let place = Place::new();
     let typed = |line: &str, answer: &str| {
-        let mut script = std::process::Command::new("script");
+        let mut script = crate::program("script");
         let line = format!("{} {line}", env!("CARGO_BIN_EXE_milepost"));
         script.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
         script.env("HOME", place.root.path().join("home")).env("NO_COLOR", "1");

@@ -1,7 +1,7 @@
 //! A failing or full disk, a jumping clock and concurrent processes, through the real binary. No
 //! run is lost, the message names the next action, and other runs continue.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -143,7 +143,7 @@ fn a_file_that_may_not_grow_harms_no_other_run() {
     for kib in [16, 32, 64, 100, 140] {
         // `ulimit -f` counts in blocks of 512 bytes.
         let line = format!("ulimit -f {}; trap '' XFSZ; exec {binary} run two.yaml", kib * 2);
-        let mut command = Command::new("sh");
+        let mut command = crate::program("sh");
         command.args(["-c", &line]).current_dir(place.path(""));
         command.env("HOME", place.root.path().join("home")).env("NO_COLOR", "1");
         let ran = finish(&mut command, "");

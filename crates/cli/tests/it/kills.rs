@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -163,7 +163,7 @@ impl Hunter<'_> {
         if typed.is_some() {
             let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             let line = format!("exec {} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
-            command = Command::new("script");
+            command = crate::program("script");
             command.env("MILEPOST_ARRIVES_MS", "0");
             command.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
             command.env("HOME", place.root.path().join("home")).env("NO_COLOR", "1");

@@ -2,8 +2,6 @@
 //! the terminal.
 #![cfg(target_os = "linux")]
 
-use std::process::Command;
-
 use crate::rogue::typed;
 use crate::runs::last;
 use crate::{Place, Ran};
@@ -18,7 +16,7 @@ const INTERRUPT: &str = "\u{3}";
 fn at_terminal(place: &Place, line: &str, keys: &[&str]) -> Ran {
     let binary = env!("CARGO_BIN_EXE_milepost");
     let line = format!("{binary} {line}; code=$?; echo; stty -a; exit $code");
-    let mut command = Command::new("script");
+    let mut command = crate::program("script");
     command.env("MILEPOST_ARRIVES_MS", "0");
     command
         .args(["-qec", &line, "/dev/null"])

@@ -18,14 +18,19 @@ const PIN: &str = "tr0mbone-7";
 
 /// Runs a command in its own terminal and types an answer at each question.
 pub(crate) fn terminal(place: &Place, line: &str, answers: &[&str]) -> Ran {
-    let mut command = Command::new("script");
-    command.env("MILEPOST_ARRIVES_MS", "0");
+    typed(&mut at_terminal(place, line), answers)
+}
+
+/// A terminal in which a command runs.
+fn at_terminal(place: &Place, line: &str) -> Command {
+    let mut command = crate::program("script");
+    command.env("MILEPOST_ARRIVES_MS", "0").env("MILEPOST_PIN_DELAY_MS", "0");
     let binary = env!("CARGO_BIN_EXE_milepost");
     command
         .args(["-qec", &format!("{binary} {line}"), "/dev/null"])
         .current_dir(place.path(""))
         .env("HOME", place.root.path().join("home"));
-    typed(&mut command, answers)
+    command
 }
 
 /// Types answers into the program that `script` runs, one per question.
@@ -61,7 +66,7 @@ pub(crate) fn typed(command: &mut Command, answers: &[&str]) -> Ran {
 
 /// Runs a command without a terminal, as one program starts another.
 pub(crate) fn bare(place: &Place, arguments: &[&str], typed: &str) -> Ran {
-    let mut command = Command::new("setsid");
+    let mut command = crate::program("setsid");
     command
         .arg("--wait")
         .arg(env!("CARGO_BIN_EXE_milepost"))
@@ -348,27 +353,170 @@ fn the_server_has_no_way_to_approve() {
     serving.wait().expect("ends");
 }
 
+/// Wrong PINs cost growing time, which neither a new process nor an edited file shortens, and the
+/// person is never locked out.
 #[test]
-fn a_guessed_pin_is_locked() {
+fn a_guessed_pin_costs_time() {
     let victim = Victim::new();
     let (place, run) = (&victim.place, victim.run.as_str());
-    for guess in ["123456", "000000", "password", "qwertz", "letmein", "trombone"] {
-        let said = terminal(place, &format!("approve {run}"), &[guess]);
+    let approve = |delay: &str, pin: &str| {
+        let mut command = at_terminal(place, &format!("approve {run}"));
+        typed(command.env("MILEPOST_PIN_DELAY_MS", delay), &[pin])
+    };
+    for guess in ["123456", "000000", "password", "qwertz"] {
+        let said = approve("600000", guess);
         assert_ne!(said.code, 0, "{}", said.out);
+        assert!(said.out.contains("wrong PIN"), "{}", said.out);
     }
-    // Even the correct PIN comes too late.
-    let said = terminal(place, &format!("approve {run}"), &[PIN]);
+    // Too soon, even the right PIN is not asked for.
+    let said = approve("600000", PIN);
     assert_ne!(said.code, 0, "{}", said.out);
+    assert!(said.out.contains("the next one is accepted in "), "{}", said.out);
     victim.is_unharmed("guesses");
-    // The rogue cannot reset the count of wrong guesses.
+    // The rogue can neither reset the count nor end the wait.
     let file = std::path::Path::new(&victim.data()).join("person.json");
     let kept = std::fs::read_to_string(&file).expect("reads");
-    let reset = kept.replace("\"wrong\": 5", "\"wrong\": 0");
-    assert_ne!(kept, reset, "the rogue changed something");
-    std::fs::write(&file, reset).expect("writes");
-    let said = terminal(place, &format!("approve {run}"), &[PIN]);
+    let wait = kept.lines().find(|line| line.contains("not_before_ms")).expect("a wait");
+    for reset in [kept.replace("\"wrong\": 4", "\"wrong\": 0"), kept.replace(wait, "")] {
+        assert_ne!(kept, reset, "the rogue changed something");
+        std::fs::write(&file, reset).expect("writes");
+        let said = approve("0", PIN);
+        assert_ne!(said.code, 0, "{}", said.out);
+        victim.is_unharmed("an edited file");
+    }
+    std::fs::write(&file, kept).expect("writes");
+    // A shorter delay has the effect of a clock that was set back: the wait begins again.
+    assert_ne!(approve("1", PIN).code, 0);
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let said = approve("1", PIN);
+    assert_eq!(said.code, 0, "{}", said.out);
+    assert_eq!(victim.server.seen().len(), 1);
+}
+
+/// Whoever can delete `person.json` can set a PIN of their own. It does not decide in open runs, and
+/// it shows.
+#[test]
+fn a_replaced_pin_is_shown_and_decides_nothing_that_is_open() {
+    const ROGUE: &str = "rogue-pin";
+    let victim = Victim::new();
+    let (place, run) = (&victim.place, victim.run.as_str());
+    let told = |words: &str| {
+        let doctor = place.run(["doctor"]).out;
+        assert!(doctor.contains(words), "{doctor}");
+        for command in [&["inbox"][..], &["inbox", "--quiet"], &[]] {
+            let shown = place.run(command);
+            assert!(shown.err.contains(words), "{command:?}: {}", shown.err);
+        }
+        for command in [&["inbox", "--json"][..], &["--json"]] {
+            let shown = place.run(command).json();
+            assert!(shown["pin"].as_str().is_some_and(|pin| pin.contains(words)), "{shown}");
+        }
+    };
+    std::fs::remove_file(format!("{}/person.json", victim.data())).expect("removed");
+    told("`person.json` is missing");
+    let set = terminal(place, "person set-pin", &[ROGUE, ROGUE]);
+    assert_eq!(set.code, 0, "{}", set.out);
+    told("without the old one");
+    let said = terminal(place, &format!("approve {run}"), &[ROGUE]);
     assert_ne!(said.code, 0, "{}", said.out);
-    victim.is_unharmed("a count that was set back");
+    assert!(said.out.contains("without the old one"), "{}", said.out);
+    victim.is_unharmed("a PIN of the rogue's own");
+    // Without the record of PINs, the keys of earlier runs tell.
+    std::fs::remove_file(format!("{}/pins.json", victim.data())).expect("removed");
+    told("without the old one");
+    // It does decide later runs, and every question says what happened.
+    let other = start(place, 4);
+    let said = terminal(place, &format!("approve {other} --quiet"), &[ROGUE]);
+    assert_eq!(said.code, 0, "{}", said.out);
+    assert!(said.out.contains("without the old one"), "{}", said.out);
+}
+
+#[test]
+fn a_changed_pin_is_not_reported_as_replaced() {
+    const NEW: &str = "tr0mbone-8";
+    let victim = Victim::new();
+    let place = &victim.place;
+    let set = terminal(place, "person set-pin", &[PIN, NEW, NEW]);
+    assert_eq!(set.code, 0, "{}", set.out);
+    start(place, 4);
+    let doctor = place.run(["doctor"]).out;
+    assert!(doctor.contains("not replaced without the old one"), "{doctor}");
+    assert_eq!(place.run(["inbox", "--json"]).ends(0).json()["pin"], Value::Null);
+    // Open runs still need the old PIN.
+    let said = terminal(place, &format!("approve {}", victim.run), &[NEW]);
+    assert_ne!(said.code, 0, "{}", said.out);
+    victim.is_unharmed("the new PIN");
+}
+
+/// A text without its line breaks.
+fn words_of(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A tool that runs commands for a model says so in a variable. Such a command reads and starts what
+/// an agent may, and otherwise names what the person has to type.
+#[test]
+fn an_agent_that_says_so_is_told_to_stop() {
+    let place =
+        Place::with(&[("asked.yaml", "workflow: asked\nsteps: [{id: ok, approve: Go on?}]\n")]);
+    let run = start(&place, 4);
+    let approve = format!("approve {run}");
+    for variable in ["CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "AI_AGENT"] {
+        let mut command = at_terminal(&place, &approve);
+        let said = typed(command.env(variable, "1"), &["y"]).ends(8);
+        let because = format!("`{variable}` is set");
+        assert!(words_of(&said.out).contains(&because), "{}", said.out);
+        let line = format!("`milepost {approve}` in a terminal of their own");
+        assert!(words_of(&said.out).contains(&line), "{}", said.out);
+    }
+    let agent = |words: &[&str]| finish(place.command().args(words).env("CLAUDECODE", "1"), "");
+    agent(&["workflow", "save", "asked.yaml"]).ends(0);
+    for words in [
+        &["decide", &run, "--outcome", "give-up"][..],
+        &["reject", &run],
+        &["person", "set-pin"],
+        &["config", "set", "approvals.unattended", "asked"],
+        &["config", "set", "approvals.presence"],
+        &["config", "set", "allow_private", "127.0.0.1"],
+        &["config", "set", "budget.writes", "100"],
+        &["workflow", "delete", "asked", "--yes"],
+        &["runs", "purge", "--yes"],
+    ] {
+        let said = agent(words);
+        if words[0] == "runs" {
+            // Nothing has ended, so there is nothing to lose.
+            said.ends(0);
+            continue;
+        }
+        let said = said.ends(8);
+        assert!(said.err.contains("PRESENCE_REQUIRED"), "{words:?}: {}", said.err);
+        let line = format!("`milepost {}`", words.join(" "));
+        assert!(words_of(&said.err).contains(&line), "{words:?}: {}", said.err);
+    }
+    assert!(!place.root.path().join("home/.config/milepost/config.toml").exists());
+    for words in [&["show", &run][..], &["inbox"], &["runs"], &["workflow", "list"], &["doctor"]] {
+        agent(words).ends(0);
+    }
+    // A person in the same terminal is not concerned.
+    finish(place.command().args(["config", "set", "budget.writes", "9"]), "").ends(0);
+}
+
+/// With a PIN, whoever has no terminal is not the person.
+#[test]
+fn with_a_pin_the_configuration_needs_it() {
+    let victim = Victim::new();
+    let place = &victim.place;
+    for (key, value) in [
+        ("approvals.presence", "elicitation"),
+        ("allow_private", "127.0.0.1"),
+        ("budget.writes", "9"),
+    ] {
+        is_refused(place, &["config", "set", key, value]);
+        is_refused(place, &["config", "set", key]);
+    }
+    assert!(!place.root.path().join("home/.config/milepost/config.toml").exists());
+    let said = terminal(place, "config set budget.writes 9", &[PIN]);
+    assert_eq!(said.code, 0, "{}", said.out);
 }
 
 /// If the file with the public key is missing, no run starts that would need a person's decision.

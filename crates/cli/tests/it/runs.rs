@@ -2,7 +2,6 @@
 //! them.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -234,7 +233,7 @@ steps:
 
 /// Runs a command in its own terminal, and types into it.
 pub(crate) fn in_terminal(place: &Place, line: &str, typed: &str) -> Ran {
-    let mut command = Command::new("script");
+    let mut command = crate::program("script");
     command.env("MILEPOST_ARRIVES_MS", "0");
     let binary = env!("CARGO_BIN_EXE_milepost");
     command
@@ -329,7 +328,7 @@ fn only_a_person_at_a_terminal_decides() {
     assert_eq!(run["waiting"][0]["shown"][0]["request"], "POST /parts");
     let id = run["run_id"].as_str().expect("an id").to_owned();
     // Without a terminal, neither standard input nor a flag decides.
-    let mut piped = Command::new("setsid");
+    let mut piped = crate::program("setsid");
     piped
         .args([env!("CARGO_BIN_EXE_milepost"), "approve", &id])
         .current_dir(place.path(""))
@@ -400,7 +399,7 @@ fn a_question_says_what_it_asks_and_whom() {
     let run = begun();
     let id = run["run_id"].as_str().expect("an id");
     let line = format!("{} approve {id} --answer answer.json", env!("CARGO_BIN_EXE_milepost"));
-    let mut command = Command::new("script");
+    let mut command = crate::program("script");
     command.env("MILEPOST_ARRIVES_MS", "0");
     command.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
     command.env("HOME", place.root.path().join("home")).env("USER", "somebody-else");
@@ -635,7 +634,7 @@ fn end_of_input_decides_nothing() {
     let place = Place::with(&[("asks.yaml", text)]);
     let run = last(&place.run(["run", "asks.yaml", "--json"]).ends(4));
     let id = run["run_id"].as_str().expect("an id");
-    let mut script = Command::new("script");
+    let mut script = crate::program("script");
     script.env("MILEPOST_ARRIVES_MS", "0");
     let line = format!("{} approve {id}", env!("CARGO_BIN_EXE_milepost"));
     script.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));

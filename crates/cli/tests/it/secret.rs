@@ -166,11 +166,10 @@ pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 #[cfg(target_os = "linux")]
 #[test]
 fn leaving_the_prompt_changes_nothing() {
-    use std::process::Command;
     let place = Place::new();
     let line = format!("{} secret set SHOP_TOKEN", env!("CARGO_BIN_EXE_milepost"));
     let typed = |keys: &str| {
-        let mut script = Command::new("script");
+        let mut script = crate::program("script");
         script.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
         script.env("HOME", place.root.path().join("home"));
         crate::rogue::typed(&mut script, &[keys])

@@ -2,7 +2,7 @@
 //! the four users die or have a failing disk; the other users are unaffected.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +35,7 @@ fn start(place: &Place, words: &[&str], typed: bool, fault: &str) -> Ended {
     let mut command = place.command();
     if typed {
         let line = format!("exec {} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
-        command = Command::new("script");
+        command = crate::program("script");
         command.env("MILEPOST_ARRIVES_MS", "0");
         command.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
         command.env("HOME", place.root.path().join("home")).env("NO_COLOR", "1");

@@ -2,7 +2,7 @@
 //! runs. A live process keeps its runs, regardless of the clocks.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -167,7 +167,7 @@ fn taken_over(place: &Place) -> Option<String> {
 fn say_that_it_did_not_happen(place: &Place, run: &str) {
     let binary = env!("CARGO_BIN_EXE_milepost");
     let line = format!("exec {binary} decide {run} --outcome did-not-happen");
-    let mut command = Command::new("script");
+    let mut command = crate::program("script");
     command.args(["-qec", &line, "/dev/null"]).current_dir(place.path(""));
     command.env("HOME", place.root.path().join("home")).env("NO_COLOR", "1");
     command.env("MILEPOST_ARRIVES_MS", "0").env("MILEPOST_LEASE_MS", "400");

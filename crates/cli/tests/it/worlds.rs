@@ -118,7 +118,7 @@ fn failed() -> (Projects, String) {
 }
 
 fn typed(projects: &Projects, folder: &str, line: &str, typed: &str) -> Ran {
-    let mut command = Command::new("script");
+    let mut command = crate::program("script");
     let binary = env!("CARGO_BIN_EXE_milepost");
     command
         .args(["-qec", &format!("{binary} {line}"), "/dev/null"])

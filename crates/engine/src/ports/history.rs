@@ -21,14 +21,25 @@ pub trait History: Send + Sync + fmt::Debug {
     ) -> JournalFuture<'a, Option<String>>;
 
     /// Whether [`History::forget_inputs`] would forget anything.
-    fn remembers_inputs(&self, what: Forgetting) -> JournalFuture<'_, bool>;
+    fn remembers_inputs<'a>(
+        &'a self,
+        caller: Option<&'a str>,
+        what: Forgetting,
+    ) -> JournalFuture<'a, bool>;
 
-    /// Forgets remembered inputs and returns what was forgotten.
-    fn forget_inputs(&self, what: Forgetting) -> JournalFuture<'_, Vec<Forgotten>>;
+    /// Forgets remembered inputs, of one caller or of everybody, and returns what was forgotten.
+    fn forget_inputs<'a>(
+        &'a self,
+        caller: Option<&'a str>,
+        what: Forgetting,
+    ) -> JournalFuture<'a, Vec<Forgotten>>;
 
-    /// The most recent successful run of a workflow.
-    fn newest_succeeded<'a>(&'a self, workflow: &'a WorkflowId)
-    -> JournalFuture<'a, Option<RunId>>;
+    /// The most recent successful run of a workflow, by this actor if one is given.
+    fn newest_succeeded<'a>(
+        &'a self,
+        workflow: &'a WorkflowId,
+        actor: Option<&'a str>,
+    ) -> JournalFuture<'a, Option<RunId>>;
 
     /// What [`History::purge`] would remove.
     fn purgeable(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport>;
@@ -43,10 +54,25 @@ pub trait History: Send + Sync + fmt::Debug {
     fn restore<'a>(&'a self, from: &'a Path) -> JournalFuture<'a, RestoreReport>;
 }
 
+/// Where the values of a caller with an identity are remembered: apart from those of every other
+/// caller, and from those of the local user.
+pub fn remembered_in(workspace: &str, caller: Option<&str>) -> String {
+    match caller {
+        Some(caller) => format!("{}{workspace}", remembered_prefix(caller)),
+        None => workspace.to_owned(),
+    }
+}
+
+/// What all places begin with where a caller's values are remembered. No folder begins like this,
+/// because its path is absolute.
+pub fn remembered_prefix(caller: &str) -> String {
+    format!("{}:{caller}:", caller.len())
+}
+
 /// Values that later runs use as defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RememberedInputs {
-    /// The folder in which they were given.
+    /// The folder in which they were given, as [`remembered_in`] returns it.
     pub workspace: String,
     pub workflow: WorkflowId,
     /// The values, as JSON.

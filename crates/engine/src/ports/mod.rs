@@ -15,6 +15,7 @@ use std::pin::Pin;
 pub use dispatch::{Dispatch, Subscription, Wake};
 pub use history::{
     Forgetting, Forgotten, History, PurgeFilter, PurgeReport, RememberedInputs, RestoreReport,
+    remembered_in, remembered_prefix,
 };
 pub use journal::{
     Append, Created, Cursor, Durability, EventPage, HolderId, InboxMessage, InvalidMessageId,

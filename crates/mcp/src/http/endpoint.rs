@@ -21,10 +21,11 @@ use serde_json::{Value, json};
 use super::connections::Shutdown;
 use super::guard::Principal;
 use super::sessions::{HttpSession, Sessions};
-use super::{HttpLimits, HttpSettings, reply};
+use super::slots::Connection;
+use super::{HttpLimits, HttpSettings, reply, sessions};
 use crate::limits;
 use crate::message::{self, Id, Incoming, Request as Asked, RpcMessage};
-use crate::request::{self, DISCOVER, Era};
+use crate::request::{self, DISCOVER, Era, LISTEN};
 use crate::rpc_error::{METHOD_NOT_FOUND, RpcError, SERVER_ERROR};
 use crate::trace::{self, RequestOutcome};
 use crate::traced_handler::TracedHandler;
@@ -115,9 +116,13 @@ impl<S: ServerHandler> Endpoint<S> {
     /// unsupported method.
     async fn stream(&self, head: Parts) -> Result<Response, HttpError> {
         let session = self.session(&head)?.filter(|_| head.method == Method::GET);
+        let connection: Option<Arc<Connection>> = head.extensions.get().cloned();
         let response = self.hand_on(head, Vec::new(), Id::NULL).await;
         Ok(match session {
-            Some(session) => reply::until_closing(response, session.stream(), &self.shutdown),
+            Some(session) => {
+                listens(connection.as_ref());
+                reply::until_closing(response, session.stream(), &self.shutdown)
+            }
             None => response,
         })
     }
@@ -222,6 +227,9 @@ impl<S: ServerHandler> Endpoint<S> {
         let stands_alone = request::stands_alone(&params);
         let is_handshake = method == "initialize" && !stands_alone;
         if !is_handshake && (stands_alone || method == DISCOVER || is_stateless(&head)) {
+            if method == LISTEN {
+                listens(head.extensions.get());
+            }
             return self.work(head, asked, params, Era::Stateless).await;
         }
         match (session, method) {
@@ -241,11 +249,11 @@ impl<S: ServerHandler> Endpoint<S> {
         asked: &Asked<'_>,
         params: JsonObject,
     ) -> Result<Response, HttpError> {
-        let principal = head.extensions.get::<Principal>().cloned().unwrap_or_default();
+        let who = head.extensions.get::<Principal>().cloned().unwrap_or_default();
         let total = self.limits.sessions;
         // Without names, all clients are one caller.
-        let own = principal.name().map_or(total, |_| limits::SESSIONS_PER_CALLER.min(total));
-        if !self.sessions.make_room(&principal, own, total).await {
+        let own = who.name().map_or(total, |_| limits::SESSIONS_PER_CALLER.min(total));
+        if !self.sessions.make_room(&who, own, total).await {
             return Err(HttpError::unavailable(RpcError::over_limit(
                 "too many sessions are open",
                 own,
@@ -260,12 +268,7 @@ impl<S: ServerHandler> Endpoint<S> {
         {
             *header = axum::http::HeaderValue::from_static(revision.name());
         }
-        let response = self.work(head, asked, params, Era::Handshake).await?;
-        let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok());
-        if let Some(session) = id.and_then(|id| self.sessions.get(id)) {
-            session.belongs_to(principal);
-        }
-        Ok(response)
+        sessions::opened_by(who, self.work(head, asked, params, Era::Handshake)).await
     }
 
     /// Handles a request in a session; the id is in use until the request is answered.
@@ -366,6 +369,13 @@ impl<S: ServerHandler> Endpoint<S> {
 
     fn era(&self, session: Option<&HttpSession>) -> Era {
         session.map_or(Era::Stateless, |session| Era::of(session.revision(), self.server.is_some()))
+    }
+}
+
+/// Records that the request in flight on a connection is a stream on which the client only listens.
+fn listens(connection: Option<&Arc<Connection>>) {
+    if let Some(connection) = connection {
+        connection.listens();
     }
 }
 

@@ -62,6 +62,8 @@ pub(super) enum TokenFault {
     NotYet,
     #[error("the token has no subject")]
     NoSubject,
+    #[error("the token's subject is longer than {} characters", limits::SUBJECT_CHARS)]
+    LongSubject,
 }
 
 impl Keys {
@@ -159,7 +161,12 @@ pub(super) fn verify(
     is_signed(&header, keys, signed.as_bytes(), &part(signature)?)?;
     let claims: Claims = serde_json::from_slice(&part(claims)?).map_err(|_| malformed())?;
     is_for_us(&claims, expected)?;
-    claims.sub.filter(|subject| !subject.is_empty()).ok_or(TokenFault::NoSubject)
+    let subject = claims.sub.filter(|subject| !subject.is_empty()).ok_or(TokenFault::NoSubject)?;
+    // Names are compared, and must not be shortened anywhere.
+    match subject.chars().nth(limits::SUBJECT_CHARS) {
+        None => Ok(subject),
+        Some(_) => Err(TokenFault::LongSubject),
+    }
 }
 
 fn is_signed(
@@ -317,6 +324,7 @@ mod tests {
         assert_eq!(with("aud", json!([])), Some(TokenFault::Audience));
         assert_eq!(with("aud", json!("https://milepost.example")), Some(TokenFault::Audience));
         assert_eq!(with("sub", json!("")), Some(TokenFault::NoSubject));
+        assert_eq!(with("sub", json!("a".repeat(2_000))), Some(TokenFault::LongSubject));
         for (end, fault) in [
             (json!(NOW_S - limits::CLOCK_LEEWAY_S + 1), None),
             (json!(NOW_S - limits::CLOCK_LEEWAY_S), Some(TokenFault::Expired)),

@@ -141,10 +141,11 @@ async fn admitted(guard: &Guard, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     match guard.admit(&head).await {
         Ok(admitted) => {
-            if let (Some(_), Some(connection)) =
+            if let (Some(who), Some(connection)) =
                 (&admitted, head.extensions.get::<Arc<Connection>>())
+                && !connection.admit(who.name())
             {
-                connection.admit();
+                return reply::too_busy();
             }
             head.extensions.insert(admitted.unwrap_or_default());
             next.run(Request::from_parts(head, body)).await

@@ -50,6 +50,12 @@ pub(super) fn no_route() -> Response {
     fault(StatusCode::NOT_FOUND, Id::NULL, &told)
 }
 
+/// The answer to a caller who has too many requests in flight, on too many connections.
+pub(super) fn too_busy() -> Response {
+    let told = RpcError::over_limit("too many connections are in use", limits::CONNECTIONS);
+    fault(StatusCode::SERVICE_UNAVAILABLE, Id::NULL, &told)
+}
+
 pub(super) fn refusal(refusal: &AccessRefusal, guard: &Guard) -> Response {
     let mut response = fault(refusal.status(), Id::NULL, &refusal.fault());
     if let Some(challenge) = guard.challenge(refusal) {

@@ -3,6 +3,7 @@
 //!
 //! `rmcp` manages the sessions; what it does not expose is observed here as messages pass through.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::future::Future;
@@ -43,8 +44,8 @@ pub(super) struct HttpSession {
     /// Open streams for messages that the server sends on its own.
     streams: AtomicUsize,
     used: Mutex<Instant>,
-    /// Who opened the session, if known.
-    owner: OnceLock<Principal>,
+    /// Who opened the session, if known; nobody else may use it.
+    owner: Option<Principal>,
     has_tasks: bool,
 }
 
@@ -61,26 +62,20 @@ enum Stage {
 }
 
 impl HttpSession {
-    fn new(has_tasks: bool) -> HttpSession {
+    fn new(has_tasks: bool, owner: Option<Principal>) -> HttpSession {
         HttpSession {
             revision: OnceLock::new(),
             open: Mutex::default(),
             moved: Notify::new(),
             streams: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
-            owner: OnceLock::new(),
+            owner,
             has_tasks,
         }
     }
 
-    /// Binds the session to the user who opened it; nobody else may use it.
-    pub(super) fn belongs_to(&self, owner: Principal) {
-        // A session has exactly one handshake.
-        let _ = self.owner.set(owner);
-    }
-
     pub(super) fn is_of(&self, who: Option<&Principal>) -> bool {
-        self.owner.get().is_none_or(|owner| Some(owner) == who)
+        self.owner.as_ref().is_none_or(|owner| Some(owner) == who)
     }
 
     /// The revision of the session. It is always set here, because only the answer to the handshake
@@ -205,6 +200,17 @@ impl HttpSession {
     }
 }
 
+tokio::task_local! {
+    /// Who opens a session: `rmcp` creates it while it handles the handshake.
+    static OPENED_BY: Principal;
+}
+
+/// Handles a handshake, so that the session it opens belongs to this user from its beginning. A
+/// client that hangs up in the middle leaves a session that counts as this user's.
+pub(super) fn opened_by<F: Future>(who: Principal, work: F) -> impl Future<Output = F::Output> {
+    OPENED_BY.scope(who, work)
+}
+
 /// An open stream of a session.
 #[derive(Debug)]
 pub(super) struct OpenStream(Arc<HttpSession>);
@@ -240,19 +246,28 @@ impl Sessions {
         lock(&self.known).len()
     }
 
-    /// Makes room for one more session of a caller, who may have `own` of the `total` sessions: the
-    /// caller's session that has been idle for the longest time is closed. Returns false if none of
-    /// them is idle.
+    /// Makes room for one more session of a caller, who may have `own` of the `total` sessions.
+    /// Callers with as many sessions or more give way, those with most of them first: the session
+    /// that has been idle for the longest time is closed. Returns false if none of them is idle.
     pub(super) async fn make_room(&self, who: &Principal, own: usize, total: usize) -> bool {
         let oldest = {
             let known = lock(&self.known);
-            let mine = known.iter().filter(|(_, session)| session.owner.get() == Some(who));
-            let mine: Vec<_> = mine.collect();
-            if mine.len() < own && known.len() < total {
+            let of = |owner: Option<&Principal>| {
+                known.values().filter(|session| session.owner.as_ref() == owner).count()
+            };
+            let mine = of(Some(who));
+            if mine < own && known.len() < total {
                 return true;
             }
-            let idle = mine.into_iter().filter(|(_, session)| session.is_idle(Duration::ZERO));
-            idle.min_by_key(|(_, session)| *lock(&session.used)).map(|(id, _)| Arc::clone(id))
+            let rank = |session: &HttpSession| {
+                let theirs = of(session.owner.as_ref());
+                let is_mine = session.owner.as_ref() == Some(who);
+                let gives_way = is_mine || mine < own && theirs >= mine;
+                gives_way.then(|| (Reverse(theirs), *lock(&session.used)))
+            };
+            let idle = known.iter().filter(|(_, session)| session.is_idle(Duration::ZERO));
+            let ranked = idle.filter_map(|(id, session)| Some((rank(session)?, id)));
+            ranked.min().map(|(_, id)| Arc::clone(id))
         };
         let Some(oldest) = oldest else { return false };
         // The session may have ended on its own in the meantime, which is not an error.
@@ -285,7 +300,8 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, TrackedTransport), Self::Error> {
         let (id, inner) = self.inner.create_session().await?;
-        let session = Arc::new(HttpSession::new(self.has_tasks));
+        let owner = OPENED_BY.try_with(Principal::clone).ok();
+        let session = Arc::new(HttpSession::new(self.has_tasks, owner));
         lock(&self.known).insert(Arc::clone(&id), Arc::clone(&session));
         Ok((id, TrackedTransport { inner, session, ids: RequestIds::default() }))
     }
@@ -449,7 +465,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_is_idle_when_nothing_is_under_way_and_nobody_listens() {
-        let session = Arc::new(HttpSession::new(true));
+        let session = Arc::new(HttpSession::new(true, None));
         let (now, later) = (Duration::ZERO, Duration::from_hours(1));
         assert!(session.is_idle(now) && !session.is_idle(later));
         let id = RequestId::Number(1);
@@ -467,7 +483,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_has_so_many_requests_under_way_and_no_more() {
-        let session = HttpSession::new(true);
+        let session = HttpSession::new(true, None);
         let id = |number: usize| RequestId::Number(i64::try_from(number).expect("fits"));
         for number in 0..limits::SESSION_REQUESTS {
             assert_eq!(session.open(&id(number)).await, Ok(()));
@@ -481,7 +497,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_that_is_being_answered_is_waited_for() {
-        let session = Arc::new(HttpSession::new(true));
+        let session = Arc::new(HttpSession::new(true, None));
         let id = RequestId::Number(7);
         assert_eq!(session.open(&id).await, Ok(()));
         session.moves_to(&id, Stage::Answering);
@@ -526,9 +542,9 @@ mod tests {
 
     #[test]
     fn a_session_that_nobody_owns_is_everybodys() {
-        let session = HttpSession::new(false);
+        let session = HttpSession::new(false, None);
         assert!(session.is_of(None) && session.is_of(Some(&Principal::default())));
-        session.belongs_to(Principal::default());
+        let session = HttpSession::new(false, Some(Principal::default()));
         assert!(session.is_of(Some(&Principal::default())) && !session.is_of(None));
     }
 

@@ -1,10 +1,11 @@
 //! Which connections are kept when there are too many: a client that does not read, or has not
-//! shown a token, gives way to one that works.
+//! shown a token, gives way to one that works. Some places are always left: streams, on which a
+//! client only listens, and the requests of one named caller cannot take all of them.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -31,8 +32,13 @@ pub(super) struct Slots {
 /// What is known about a connection.
 #[derive(Debug)]
 pub(super) struct Connection {
+    slots: Weak<Slots>,
     /// Whether one of its requests was admitted with a token.
     is_admitted: AtomicBool,
+    /// Who sent its latest request, if the token names somebody.
+    caller: Mutex<Option<String>>,
+    /// Whether the request in flight is a stream on which the client only listens.
+    listens: AtomicBool,
     /// Requests that are not answered completely.
     in_flight: AtomicUsize,
     /// Since when it has been idle, or has not read what was written to it.
@@ -79,7 +85,10 @@ impl Slots {
         let is_full = open.len() >= self.limit;
         if is_full || newcomers.count() >= limits::NEWCOMERS.min(self.limit) {
             let now = Instant::now();
-            let candidates = open.iter().filter_map(|(id, one)| Some((one.rank(now)?, *id)));
+            let listening = open.values().filter(|one| one.only_listens()).count();
+            let too_many_listen = listening > self.share();
+            let rank = |one: &Connection| one.rank(now, too_many_listen);
+            let candidates = open.iter().filter_map(|(id, one)| Some((rank(one)?, *id)));
             match candidates.min() {
                 Some((rank, id)) if is_full || rank.is_newcomer() => {
                     let closed = open.remove(&id);
@@ -90,9 +99,21 @@ impl Slots {
             }
         }
         let id = self.accepted.fetch_add(1, Ordering::Relaxed);
-        let connection = Arc::new(Connection::new());
+        let connection = Arc::new(Connection::new(Arc::downgrade(self)));
         open.insert(id, Arc::clone(&connection));
         Some(Slot { slots: Arc::clone(self), id, connection })
+    }
+
+    /// How many places streams, or the requests of one named caller, may take.
+    fn share(&self) -> usize {
+        self.limit - self.limit / limits::PLACES_LEFT
+    }
+
+    /// The number of connections on which a caller has a request in flight.
+    fn busy(&self, caller: &str) -> usize {
+        let open = lock(&self.open);
+        let theirs = open.values().filter(|one| one.in_flight.load(Ordering::Relaxed) > 0);
+        theirs.filter(|one| lock(&one.caller).as_deref() == Some(caller)).count()
     }
 }
 
@@ -104,8 +125,8 @@ impl Drop for Slot {
 }
 
 /// How soon a connection is closed for another one: first those that showed no token, then those
-/// that do not read, then idle ones; within a kind, the one that has been quiet for the longest
-/// time.
+/// that do not read, then idle ones, then, if there are too many of them, those that only listen;
+/// within a kind, the one that has been quiet for the longest time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank(u8, std::cmp::Reverse<Duration>);
 
@@ -116,18 +137,41 @@ impl Rank {
 }
 
 impl Connection {
-    fn new() -> Connection {
+    fn new(slots: Weak<Slots>) -> Connection {
         Connection {
+            slots,
             is_admitted: AtomicBool::new(false),
+            caller: Mutex::default(),
+            listens: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             quiet: Mutex::new(Quiet { since: Instant::now(), is_stalled: false }),
             closing: Notify::new(),
         }
     }
 
-    /// Records that a request on this connection was admitted with a token.
-    pub(super) fn admit(&self) {
+    /// Records that a request on this connection was admitted with a token, which may name its
+    /// caller. Returns false if this caller has too many requests in flight.
+    pub(super) fn admit(&self, caller: Option<&str>) -> bool {
+        let slots = self.slots.upgrade();
+        if lock(&self.caller).as_deref() != caller {
+            *lock(&self.caller) = caller.map(str::to_owned);
+        }
+        if let (Some(caller), Some(slots)) = (caller, slots)
+            && slots.busy(caller) > slots.share()
+        {
+            return false;
+        }
         self.is_admitted.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Records that the request in flight is a stream on which the client only listens.
+    pub(super) fn listens(&self) {
+        self.listens.store(true, Ordering::Relaxed);
+    }
+
+    fn only_listens(&self) -> bool {
+        self.listens.load(Ordering::Relaxed) && self.in_flight.load(Ordering::Relaxed) > 0
     }
 
     /// Completes when another connection needs the place of this one.
@@ -136,7 +180,7 @@ impl Connection {
     }
 
     /// `None` for a connection that works.
-    fn rank(&self, now: Instant) -> Option<Rank> {
+    fn rank(&self, now: Instant, too_many_listen: bool) -> Option<Rank> {
         let Quiet { since, is_stalled } = *lock(&self.quiet);
         let quiet = std::cmp::Reverse(now.duration_since(since));
         if !self.is_admitted.load(Ordering::Relaxed) {
@@ -145,11 +189,15 @@ impl Connection {
         if is_stalled && quiet.0 >= limits::STALLED {
             return Some(Rank(1, quiet));
         }
-        (self.in_flight.load(Ordering::Relaxed) == 0).then_some(Rank(2, quiet))
+        if self.in_flight.load(Ordering::Relaxed) == 0 {
+            return Some(Rank(2, quiet));
+        }
+        (too_many_listen && self.only_listens()).then_some(Rank(3, quiet))
     }
 
     /// Registers a request, which is in flight until the result is dropped.
     pub(super) fn begin(self: &Arc<Connection>) -> InFlight {
+        self.listens.store(false, Ordering::Relaxed);
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         InFlight(Arc::clone(self))
     }

@@ -323,7 +323,7 @@ impl WorkflowServer {
             }
             let Some(given) = self.put(&question, client, asked).await else { break };
             question.decide(self.operations(), given, client.principal()).await?;
-            answer = pending.refreshed(self.operations(), self.style()).await?;
+            answer = pending.refreshed(self.operations(), &client.agent(), self.style()).await?;
         }
         Ok((answer, None))
     }
@@ -345,7 +345,7 @@ impl WorkflowServer {
             }
             None => {}
         }
-        pending.refreshed(self.operations(), self.style()).await
+        pending.refreshed(self.operations(), &client.agent(), self.style()).await
     }
 }
 
@@ -407,11 +407,12 @@ impl PendingApproval {
     async fn refreshed(
         &self,
         operations: &Operations,
+        caller: &AgentCaller,
         style: ToolStyle,
     ) -> Result<Response, Problem> {
         let run_id = Some(self.run.clone());
         let request = status::Request { run_id, wait_s: self.wait_s, ..Default::default() };
-        let run = tasks::view(operations, &AgentCaller::default(), request).await?;
+        let run = tasks::view(operations, caller, request).await?;
         let run = suggested_call::written(&run, style)?;
         let answer = match &self.rest {
             None => run,

@@ -119,6 +119,11 @@ impl<'c> McpClient<'c> {
         }
     }
 
+    /// The agent behind the call.
+    pub(super) fn agent(self) -> AgentCaller {
+        AgentCaller { principal: self.principal() }
+    }
+
     /// A key that identifies the client.
     pub(super) fn key(self) -> String {
         let session = self.context().map(session);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use milepost_ops::run::view::DueView;
 use milepost_ops::workflow::validate::{Request as ValidateRequest, ValidateWorkflow};
-use milepost_ops::{Operations, Problem, SilentCaller, prompts};
+use milepost_ops::{AgentCaller, Operations, Problem, prompts};
 use rmcp::model::SamplingMessage;
 
 use crate::limits;
@@ -47,6 +47,8 @@ impl Block {
 /// The current state of a draft.
 #[derive(Debug, Default, Clone)]
 struct Draft {
+    /// The caller whose run it belongs to.
+    owner: Option<String>,
     block: Block,
     /// The finished blocks.
     text: String,
@@ -94,11 +96,13 @@ impl ManifestDrafts {
     pub(super) async fn take(
         &self,
         operations: &Operations,
+        caller: &AgentCaller,
         run: &str,
         answer: String,
     ) -> Result<Option<String>, Problem> {
         // Models whose draft is lost are asked for the first block again.
         let draft = lock(&self.all).get(run).cloned().unwrap_or_default();
+        let owner = caller.principal.clone();
         let whole = match draft.block {
             Block::Inputs if has(&answer, "steps") => {
                 self.forget(run);
@@ -109,11 +113,11 @@ impl ManifestDrafts {
             Block::Steps => format!("{}\n{answer}", draft.text.trim_end()),
             Block::Providers => draft.text.clone(),
         };
-        let issues = issues(operations, draft.block, &whole).await?;
+        let issues = issues(operations, caller, draft.block, &whole).await?;
         let (asked, tries) = (draft.asked + 1, draft.tries + 1);
         if !issues.is_empty() && tries < limits::BLOCK_TRIES {
             let refused = Some((answer, issues));
-            self.keep(run, Draft { refused, tries, asked, ..draft });
+            self.keep(run, Draft { owner, refused, tries, asked, ..draft });
             return Ok(None);
         }
         let block = match draft.block {
@@ -124,15 +128,18 @@ impl ManifestDrafts {
                 return Ok(Some(whole));
             }
         };
-        self.keep(run, Draft { block, text: whole, asked, ..Draft::default() });
+        self.keep(run, Draft { owner, block, text: whole, asked, ..Draft::default() });
         Ok(None)
     }
 
     fn keep(&self, run: &str, draft: Draft) {
         let mut all = lock(&self.all);
-        // Models whose draft is lost are asked for the first block again.
+        // Models whose draft is lost are asked for the first block again. A caller with many drafts
+        // loses its own, and nobody else's.
         if all.len() >= limits::DRAFTS && !all.contains_key(run) {
-            all.clear();
+            let of = |owner: &Option<String>| all.values().filter(|it| it.owner == *owner).count();
+            let most = all.iter().max_by_key(|(_, one)| of(&one.owner)).map(|(run, _)| run.clone());
+            most.iter().for_each(|run| drop(all.remove(run)));
         }
         all.insert(run.to_owned(), draft);
     }
@@ -153,13 +160,18 @@ fn has_providers(text: &str) -> bool {
 }
 
 /// The issues with the blocks so far.
-async fn issues(operations: &Operations, block: Block, text: &str) -> Result<Vec<String>, Problem> {
+async fn issues(
+    operations: &Operations,
+    caller: &AgentCaller,
+    block: Block,
+    text: &str,
+) -> Result<Vec<String>, Problem> {
     let manifest = match block {
         Block::Inputs => format!("{}\n{LATER}", text.trim_end()),
         Block::Steps | Block::Providers => text.to_owned(),
     };
     let request = ValidateRequest { manifest: Some(manifest), ..Default::default() };
-    let seen = operations.run::<ValidateWorkflow>(&SilentCaller, request).await?;
+    let seen = operations.run::<ValidateWorkflow>(caller, request).await?;
     let told = seen.violations.iter().map(|one| {
         format!("{}: {} {}", one.path, one.message, one.suggestion.as_deref().unwrap_or_default())
     });

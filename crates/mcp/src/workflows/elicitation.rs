@@ -6,7 +6,7 @@ use milepost_model::input::{InputType, Mode};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::untrusted;
 use milepost_ops::inputs::preview_inputs::{self, InputView, PreviewInputs};
-use milepost_ops::{Operations, SilentCaller};
+use milepost_ops::{AgentCaller, Operations};
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
     InputRequest, InputRequests, JsonObject,
@@ -104,6 +104,7 @@ pub(super) fn result(result: ElicitResult) -> FormResult {
 /// input does not fit a form, such as a secret or a structured value.
 pub(super) async fn missing_inputs(
     operations: &Operations,
+    caller: &AgentCaller,
     problem: &Problem,
     arguments: &JsonObject,
 ) -> Option<JsonObject> {
@@ -116,7 +117,7 @@ pub(super) async fn missing_inputs(
         workflow_id: arguments.get("workflow_id").and_then(Value::as_str).map(str::to_owned),
         partial_inputs: object_in(arguments, INPUTS),
     };
-    fields(operations, request).await
+    fields(operations, caller, request).await
 }
 
 /// The object with this name, or an empty one.
@@ -128,10 +129,11 @@ pub(super) fn object_in(values: &JsonObject, name: &str) -> JsonObject {
 /// not fit a form.
 pub(super) async fn fields(
     operations: &Operations,
+    caller: &AgentCaller,
     request: preview_inputs::Request,
 ) -> Option<JsonObject> {
     // Problems with the workflow itself are reported by the call that runs it.
-    let seen = operations.run::<PreviewInputs>(&SilentCaller, request).await.ok()?;
+    let seen = operations.run::<PreviewInputs>(caller, request).await.ok()?;
     let missing = Some(&seen.required_missing).filter(|missing| !missing.is_empty())?;
     let mut properties = Map::new();
     for name in missing {

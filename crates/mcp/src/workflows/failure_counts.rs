@@ -14,8 +14,8 @@ pub(super) struct FailureCounts {
 }
 
 impl FailureCounts {
-    /// Counts a failure; returns how many times the tool has failed in this way, including this
-    /// time.
+    /// Counts a failure; returns how many times the tool has failed a caller in this way, including
+    /// this time.
     pub(super) fn count(&self, tool: &str, message: &str) -> u32 {
         let key = format!("{tool}\n{message}");
         let mut seen = lock(&self.seen);

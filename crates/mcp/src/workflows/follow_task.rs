@@ -10,7 +10,7 @@ use milepost_ops::author::{DRAFT, INPUTS, ROUNDS, is_orchestration};
 use milepost_ops::inputs::preview_inputs;
 use milepost_ops::run::submit::{Request as SubmitRequest, SubmitStep};
 use milepost_ops::run::view::{DueView, RunView};
-use milepost_ops::{Operations, Problem, SilentCaller};
+use milepost_ops::{AgentCaller, Operations, Problem};
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, CustomNotification,
     ElicitRequest, ElicitRequestParams, InputRequest, NotificationMetaObject,
@@ -19,7 +19,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::approvals::APPROVAL;
-use super::client::{Context, McpClient, has_forms};
+use super::client::{Context, McpClient, agent, has_forms};
 use super::suggested_call::Tools;
 use super::tasks::TaskRun;
 use super::{ToolStyle, WorkflowServer, elicitation, tasks};
@@ -51,12 +51,13 @@ pub(super) async fn wanted(
         let key = server.shared.questions.key(run.id(), &question);
         return Some((key, InputRequest::Elicitation(ElicitRequest::new(params))));
     }
-    step(server, &run.view, capabilities.as_ref()).await
+    step(server, &agent(context), &run.view, capabilities.as_ref()).await
 }
 
 /// The step of an orchestration that a client is asked to do, up to a maximum number of rounds.
 async fn step(
     server: &WorkflowServer,
+    caller: &AgentCaller,
     run: &RunView,
     capabilities: Option<&ClientCapabilities>,
 ) -> Option<KeyedRequest> {
@@ -66,7 +67,7 @@ async fn step(
     }
     let step = due.step_id.as_str();
     let form = match step == INPUTS && has_forms(capabilities) {
-        true => form(server.operations(), run).await,
+        true => form(server.operations(), caller, run).await,
         false => None,
     };
     let key = format!("{step}:{}", due.attempt);
@@ -89,7 +90,11 @@ fn sampling(messages: Vec<SamplingMessage>) -> CreateMessageRequestParams {
 }
 
 /// The form for the inputs of the workflow that is to be run.
-async fn form(operations: &Operations, run: &RunView) -> Option<ElicitRequestParams> {
+async fn form(
+    operations: &Operations,
+    caller: &AgentCaller,
+    run: &RunView,
+) -> Option<ElicitRequestParams> {
     let saved = run.steps.iter().find(|step| step.id == "save");
     let workflow = match saved {
         Some(save) => save.output.as_ref()?.get("workflow_id")?,
@@ -100,7 +105,7 @@ async fn form(operations: &Operations, run: &RunView) -> Option<ElicitRequestPar
         workflow_id: Some(workflow.as_str()?.to_owned()),
         partial_inputs: elicitation::object_in(&run.inputs, elicitation::INPUTS),
     };
-    let schema = elicitation::fields(operations, request).await?;
+    let schema = elicitation::fields(operations, caller, request).await?;
     elicitation::params(&format!("The run of {workflow} is missing some inputs."), schema)
 }
 
@@ -131,6 +136,7 @@ pub(super) async fn take(
     answer: &Value,
 ) -> Result<bool, Problem> {
     let operations = server.operations();
+    let caller = client.agent();
     let (step, attempt) = key.split_once(':').unwrap_or((key, ""));
     if step == APPROVAL {
         return server.answered_in_task(client, run, key, answer).await;
@@ -139,7 +145,7 @@ pub(super) async fn take(
     let Some(mut output) = output(step, answer) else { return Ok(false) };
     if step == DRAFT && attempt == "1" && answer["action"].is_null() {
         let Some(text) = output["manifest"].as_str().map(str::to_owned) else { return Ok(false) };
-        match server.shared.drafts.take(operations, run, text).await? {
+        match server.shared.drafts.take(operations, &caller, run, text).await? {
             Some(whole) => output["manifest"] = whole.into(),
             // The next block will be requested.
             None => return Ok(true),
@@ -152,7 +158,7 @@ pub(super) async fn take(
         attempt: attempt.parse().ok(),
         ..Default::default()
     };
-    operations.run::<SubmitStep>(&SilentCaller, request).await.map(|_| true)
+    operations.run::<SubmitStep>(&caller, request).await.map(|_| true)
 }
 
 /// The step output that an answer contains.
@@ -230,7 +236,7 @@ pub(super) fn follow(server: &WorkflowServer, context: &Context, run: TaskRun, s
 
 /// Reports the status of a task whenever it changes, until the task ends.
 async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
-    let token = context.meta.get_progress_token();
+    let (token, caller) = (context.meta.get_progress_token(), agent(context));
     let (mut status, mut progress) = (run.view.status, None);
     let mut count = 0.0;
     loop {
@@ -254,7 +260,7 @@ async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
             return;
         }
         tokio::time::sleep(limits::TASK_NOTES_APART).await;
-        run = match tasks::news(server.operations(), run.id(), run.view.seq).await {
+        run = match tasks::news(server.operations(), &caller, run.id(), run.view.seq).await {
             Ok(run) => run,
             Err(_) => return,
         };
@@ -264,11 +270,11 @@ async fn tell(server: &WorkflowServer, context: &Context, mut run: TaskRun) {
 /// Asks a client for the input that a task is waiting for. Declined requests are not repeated.
 async fn ask_for(server: WorkflowServer, context: Context, id: String) {
     let capabilities = context.client_capabilities();
-    let client = McpClient::Peer(&context);
+    let (client, caller) = (McpClient::Peer(&context), agent(&context));
     let (mut asked, mut seq) = (HashSet::new(), 0);
     let mut last: Option<String> = None;
     while !context.peer.is_transport_closed() {
-        let Ok(run) = tasks::news(server.operations(), &id, seq).await else { return };
+        let Ok(run) = tasks::news(server.operations(), &caller, &id, seq).await else { return };
         if run.view.has_ended() {
             return;
         }
@@ -280,7 +286,7 @@ async fn ask_for(server: WorkflowServer, context: Context, id: String) {
             server.ask_in_task(&context, &id, &open).await;
             continue;
         }
-        let wanted = step(&server, &run.view, capabilities.as_ref()).await;
+        let wanted = step(&server, &caller, &run.view, capabilities.as_ref()).await;
         let Some((key, request)) = wanted.filter(|(key, _)| asked.insert(key.clone())) else {
             tokio::time::sleep(limits::TASK_REST).await;
             continue;

@@ -12,12 +12,12 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio::task::AbortHandle;
 
-use super::client::{Answer, Context, agent, session};
+use super::client::{Answer, Context, McpClient, agent};
 use super::{WorkflowServer, prompts, resources};
 use crate::limits;
 use crate::lock::lock;
 
-/// Subscribed resources, by session and URI.
+/// Subscribed resources, by client and URI.
 pub(super) type Subscriptions = Mutex<HashMap<(String, String), AbortHandle>>;
 
 /// A subscribed resource or the list of prompts, with a hash of its last known content.
@@ -95,15 +95,20 @@ impl WorkflowServer {
         let watching = tokio::spawn(watched.tell(self.clone(), context.peer.clone()));
         let mut all = lock(&self.shared.subscriptions);
         all.retain(|_, watching| !watching.is_finished());
-        if all.len() >= limits::WATCHED {
+        let client = McpClient::Peer(context);
+        let whose = client.principal();
+        let is_theirs = |(key, _): &&(String, String)| ends_with_principal(key, whose.as_deref());
+        let own = all.keys().filter(is_theirs).count();
+        let limit = if whose.is_some() { limits::WATCHED_PER_CALLER } else { limits::WATCHED };
+        if all.len() >= limits::WATCHED || own >= limit {
             watching.abort();
-            let data = json!({"limit": limits::WATCHED});
+            let data = json!({"limit": limit});
             return Err(ErrorData::invalid_params(
                 "there are already too many subscriptions",
                 Some(data),
             ));
         }
-        if let Some(before) = all.insert((session(context), uri), watching.abort_handle()) {
+        if let Some(before) = all.insert((client.key(), uri), watching.abort_handle()) {
             before.abort();
         }
         Ok(())
@@ -111,7 +116,8 @@ impl WorkflowServer {
 
     /// Ends a subscription. If there was none, this is a no-op.
     pub(super) fn unwatch(&self, uri: String, context: &Context) {
-        let watching = lock(&self.shared.subscriptions).remove(&(session(context), uri));
+        let watching =
+            lock(&self.shared.subscriptions).remove(&(McpClient::Peer(context).key(), uri));
         if let Some(watching) = watching {
             watching.abort();
         }
@@ -153,6 +159,11 @@ impl WorkflowServer {
             }
         }
     }
+}
+
+/// Whether a client's key names this caller.
+fn ends_with_principal(key: &str, principal: Option<&str>) -> bool {
+    key.split_once('\n').map(|(_, name)| name) == Some(principal.unwrap_or_default())
 }
 
 /// The part of a requested subscription that is accepted. Tools and the list of resources never

@@ -9,7 +9,7 @@ use milepost_ops::run::events::{self, ReadEvents};
 use milepost_ops::run::list::{self, ListRuns, ListedRun};
 use milepost_ops::run::status::{self, GetRunStatus};
 use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView};
-use milepost_ops::{AgentCaller, Caller, Code, Operations, Problem, SilentCaller, rfc3339};
+use milepost_ops::{AgentCaller, Caller, Code, Operations, Problem, rfc3339};
 use rmcp::model::{
     CallToolResult, DetailedTask, InputRequests, JsonObject, MetaObject, RequestMetaObject, Task,
     TaskPayload, TaskStatus,
@@ -207,14 +207,18 @@ impl Tasks<'_> {
 
     async fn find_within(&self, id: &str, wait_s: u64) -> Result<TaskRun, Problem> {
         let request = status::Request { run_id: Some(id.to_owned()), wait_s, ..Default::default() };
-        let view = view(self.operations, &AgentCaller::default(), request).await?;
-        let is_theirs = self.principal.is_none() || view.principal == self.principal;
+        let caller = self.caller();
+        let view = view(self.operations, &caller, request).await?;
         // A task is found only by its full id; prefixes are for people.
-        if view.run_id != id || !is_theirs {
+        if view.run_id != id {
             let message = format!("there is no task `{id}`");
             return Err(Problem::new(Code::RunNotFound, message, "list the tasks"));
         }
-        dated(self.operations, view).await
+        dated(self.operations, &caller, view).await
+    }
+
+    fn caller(&self) -> AgentCaller {
+        AgentCaller { principal: self.principal.clone() }
     }
 
     /// Waits until a run has ended.
@@ -257,7 +261,7 @@ impl Tasks<'_> {
         }
         let reason = Some("the client canceled the task".to_owned());
         let request = cancel::Request { run_id: id.to_owned(), reason };
-        self.operations.run::<CancelRun>(&Agreed, request).await?;
+        self.operations.run::<CancelRun>(&Agreed(self.caller()), request).await?;
         self.find(id).await
     }
 
@@ -265,8 +269,7 @@ impl Tasks<'_> {
     pub(super) async fn list(&self, cursor: Option<&str>) -> Result<Value, Problem> {
         let (limit, cursor) = (Some(limits::TASK_PAGE), cursor.map(str::to_owned));
         let request = list::Request { limit, cursor, ..Default::default() };
-        let caller = AgentCaller { principal: self.principal.clone() };
-        let found = self.operations.run::<ListRuns>(&caller, request).await?;
+        let found = self.operations.run::<ListRuns>(&self.caller(), request).await?;
         let mut page = Map::new();
         page.insert("tasks".into(), found.runs.iter().map(listed).collect());
         if let Some(cursor) = found.next_cursor {
@@ -277,22 +280,31 @@ impl Tasks<'_> {
 }
 
 /// Waits for an event after `seq`, at most a second, and returns the run.
-pub(super) async fn news(operations: &Operations, id: &str, seq: u64) -> Result<TaskRun, Problem> {
+pub(super) async fn news(
+    operations: &Operations,
+    caller: &AgentCaller,
+    id: &str,
+    seq: u64,
+) -> Result<TaskRun, Problem> {
     let request = status::Request {
         run_id: Some(id.to_owned()),
         wait_s: limits::TASK_NEWS_S,
         after_seq: Some(seq),
         ..Default::default()
     };
-    let view = view(operations, &AgentCaller::default(), request).await?;
-    dated(operations, view).await
+    let view = view(operations, caller, request).await?;
+    dated(operations, caller, view).await
 }
 
 /// Adds the time of the last event.
-async fn dated(operations: &Operations, view: RunView) -> Result<TaskRun, Problem> {
+async fn dated(
+    operations: &Operations,
+    caller: &AgentCaller,
+    view: RunView,
+) -> Result<TaskRun, Problem> {
     let (run_id, after_seq) = (view.run_id.clone(), view.seq.saturating_sub(1));
     let request = events::Request { run_id, after_seq, ..Default::default() };
-    let page = operations.run::<ReadEvents>(&SilentCaller, request).await?;
+    let page = operations.run::<ReadEvents>(caller, request).await?;
     let updated_ms = page.events.last().map_or(view.started_ms, |event| event.at_ms);
     Ok(TaskRun { view, updated_ms })
 }
@@ -369,10 +381,14 @@ fn refused(run: &RunView, step: &str) -> String {
 }
 
 /// A caller that confirms everything.
-struct Agreed;
+struct Agreed(AgentCaller);
 
 impl Caller for Agreed {
     fn ask(&self, _question: &str) -> Option<bool> {
         Some(true)
+    }
+
+    fn principal(&self) -> Option<&str> {
+        self.0.principal()
     }
 }

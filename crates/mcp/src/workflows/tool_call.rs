@@ -197,8 +197,13 @@ impl WorkflowServer {
         calling: &ToolCall<'_>,
         round: &RoundState,
     ) -> FormResult {
-        let form =
-            elicitation::missing_inputs(self.operations(), problem, &calling.arguments).await;
+        let form = elicitation::missing_inputs(
+            self.operations(),
+            &calling.client.agent(),
+            problem,
+            &calling.arguments,
+        )
+        .await;
         let Some(form) = form else { return FormResult::Nobody };
         let message = format!("The run is missing inputs: {}.", problem.message);
         let asked = matches!(round.asked, Question::Inputs);

@@ -49,13 +49,18 @@ impl BuiltinCommand {
         self == BuiltinCommand::Save
     }
 
-    /// Executes the command. Idempotent.
-    pub(crate) async fn run(self, writer: &Writer, call: &StepCall) -> AttemptOutcome {
+    /// Executes the command for the caller who started the orchestration. Idempotent.
+    pub(crate) async fn run(
+        self,
+        writer: &Writer,
+        starter: &dyn Caller,
+        call: &StepCall,
+    ) -> AttemptOutcome {
         let done = match self {
             BuiltinCommand::Check => check(writer, &call.with),
             BuiltinCommand::Save => save(writer, &call.with).await,
-            BuiltinCommand::Inputs => inputs(writer, &call.with).await,
-            BuiltinCommand::Ready => ready(writer, &call.with).await,
+            BuiltinCommand::Inputs => inputs(writer, starter, &call.with).await,
+            BuiltinCommand::Ready => ready(writer, starter, &call.with).await,
         };
         match done {
             Ok(output) => {
@@ -130,6 +135,7 @@ async fn save(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failu
 
 async fn resolved(
     writer: &Writer,
+    starter: &dyn Caller,
     with: &Map<String, Value>,
 ) -> Result<resolve_inputs::Response, Failure> {
     let request = resolve_inputs::Request {
@@ -137,12 +143,16 @@ async fn resolved(
         partial_inputs: values(with),
         ..resolve_inputs::Request::default()
     };
-    let resolved = ResolveInputs::run(writer, &SilentCaller, request).await;
+    let resolved = ResolveInputs::run(writer, starter, request).await;
     resolved.map_err(|problem: Problem| failure(&problem))
 }
 
-async fn inputs(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
-    let seen = resolved(writer, with).await?;
+async fn inputs(
+    writer: &Writer,
+    starter: &dyn Caller,
+    with: &Map<String, Value>,
+) -> Result<Value, Failure> {
+    let seen = resolved(writer, starter, with).await?;
     let entry = writer.reader.workflow(&seen.workflow_id).map_err(|problem| failure(&problem))?;
     let names: Vec<&str> = seen.violations.iter().filter_map(|one| input_of(&one.path)).collect();
     let secret = entry.document.workflow.as_ref().map(|own| reject_secrets::among(own, &names));
@@ -158,8 +168,12 @@ fn input_of(path: &str) -> Option<&str> {
     path.strip_prefix("/inputs/")?.split('/').next()
 }
 
-async fn ready(writer: &Writer, with: &Map<String, Value>) -> Result<Value, Failure> {
-    let seen = resolved(writer, with).await?;
+async fn ready(
+    writer: &Writer,
+    starter: &dyn Caller,
+    with: &Map<String, Value>,
+) -> Result<Value, Failure> {
+    let seen = resolved(writer, starter, with).await?;
     if seen.violations.is_empty() {
         return Ok(json!({"ready": true}));
     }

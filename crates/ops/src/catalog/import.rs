@@ -74,6 +74,9 @@ operation! {
 async fn import_open_api(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
     let was_clean = trust::folder::report(&writer.reader)?.is_clean();
     let plan = ImportPlan::of(&request, &writer.reader, call).await?;
+    if let Some(moved) = plan.moved.as_ref().filter(|_| request.overwrite) {
+        moved.admit(call, &request)?;
+    }
     call.progress("writing the catalog");
     let id = plan.record.id.clone();
     let base_url = plan.record.base_url.as_ref().map(|base| base.url.clone());

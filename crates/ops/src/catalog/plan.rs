@@ -13,6 +13,7 @@ use super::import;
 use super::inspected_document::InspectedDocument;
 use crate::catalog_cache::CommandTable;
 use crate::prelude::*;
+use crate::run::person;
 use crate::source::{DocumentSource, SourceFailure};
 
 /// An import that can be carried out.
@@ -25,6 +26,57 @@ pub(crate) struct ImportPlan {
     written: Option<String>,
     pub(crate) warnings: Vec<DocumentFinding>,
     pub(crate) operation_count: usize,
+    /// Set if a catalog with credentials gets another address.
+    pub(crate) moved: Option<MovedApi>,
+}
+
+/// A catalog with credentials whose document gives the API another address.
+#[derive(Debug)]
+pub(crate) struct MovedApi {
+    then: String,
+    now: String,
+    /// Whether the credentials are kept, because a person gave the new address.
+    keeps_credentials: bool,
+}
+
+impl MovedApi {
+    /// Fails unless a person moves the API. What they connected is disconnected only if they say so.
+    pub(crate) fn admit(&self, call: &dyn Caller, asked: &import::Request) -> Result<()> {
+        let MovedApi { then, now, keeps_credentials } = self;
+        let loss = format!("the document moves the API from {then} to {now}");
+        let message = format!("{loss}, and a person connected its credentials");
+        person::only_a_person(call, &message, asked.invocation())?;
+        if *keeps_credentials {
+            return Ok(());
+        }
+        let question = format!("{loss}, which removes its credentials; continue?");
+        let (message, hint) = match call.ask(&question) {
+            Some(true) => return Ok(()),
+            Some(false) => ("not confirmed: nothing was changed".to_owned(), Hint::text("to keep")),
+            None => (format!("{loss}, which would remove its credentials"), Hint::text("to keep")),
+        };
+        let hint = hint
+            .then(" the credentials, give the address yourself: ")
+            .given("base_url", then.as_str())
+            .then(" or ")
+            .given("base_url", now.as_str());
+        Err(Problem::new(Code::ConfirmationRequired, message, hint))
+    }
+
+    fn finding(&self) -> DocumentFinding {
+        let MovedApi { then, now, keeps_credentials } = self;
+        let message = match keeps_credentials {
+            true => format!(
+                "this catalog's credentials will be sent to {now} from now on, instead of {then}"
+            ),
+            false => format!(
+                "the document moves the API from {then} to {now}: its credentials were removed; \
+                 set them again if this is intended"
+            ),
+        };
+        let path = "/servers".to_owned();
+        DocumentFinding { path, rule: DocumentRule::CREDENTIALS, message }
+    }
 }
 
 impl ImportPlan {
@@ -63,13 +115,14 @@ impl ImportPlan {
                 CallerKind::Person | CallerKind::Agent => GivenBy::Document,
             },
         });
-        warnings.extend(carry_over(&mut record, asked, reader)?);
+        let moved = carry_over(&mut record, asked, reader)?;
+        warnings.extend(moved.as_ref().map(MovedApi::finding));
         call.progress(&format!("naming {} commands", inspection.command_count()));
         let operation_count = inspection.operation_count;
         let table = CommandTable::of(&api, inspection, &record.names);
         let named = table.rows.iter().map(|row| (row.key(), row.name.clone()));
         record.names.extend(named);
-        Ok(ImportPlan { record, api, table, written, warnings, operation_count })
+        Ok(ImportPlan { record, api, table, written, warnings, operation_count, moved })
     }
 
     /// The document as it is stored: the original, unless other files were merged into it.
@@ -106,6 +159,18 @@ impl import::Request {
         })
     }
 
+    /// The same import, for a person to make.
+    fn invocation(&self) -> Invocation {
+        let import = Invocation::of(import::ImportOpenApi::NAME);
+        let import = import.with("source", self.source.as_str()).with("overwrite", true);
+        let named = [("vendor", &self.vendor), ("catalog_title", &self.catalog_title)];
+        let named = named.into_iter().chain([("base_url", &self.base_url)]);
+        named.fold(import, |import, (name, value)| match value {
+            Some(value) => import.with(name, value.as_str()),
+            None => import,
+        })
+    }
+
     fn record(
         &self,
         api: &Api,
@@ -138,7 +203,7 @@ fn carry_over(
     record: &mut CatalogRecord,
     asked: &import::Request,
     reader: &Reader,
-) -> Result<Option<DocumentFinding>> {
+) -> Result<Option<MovedApi>> {
     let Some(before) = reader.shelf.known(&record.id)? else { return Ok(None) };
     if asked.catalog_title.is_none() {
         record.title.clone_from(&before.title);
@@ -157,7 +222,7 @@ fn carry_over(
 
 /// Credentials belong to an origin. If the API moves, they are kept only if a person set the new
 /// URL.
-fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentFinding> {
+fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<MovedApi> {
     let origin = |record: &CatalogRecord| {
         let url = url::Url::parse(&record.base_url.as_ref()?.url).ok()?;
         Some(url.origin().ascii_serialization())
@@ -166,21 +231,12 @@ fn moved(record: &mut CatalogRecord, before: &CatalogRecord) -> Option<DocumentF
     if record.auth.is_empty() || then == now {
         return None;
     }
-    let typed = record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User);
-    let [then, now] = [then, now].map(|origin| origin.unwrap_or_else(|| "nowhere".to_owned()));
-    let message = if typed {
-        format!(
-            "this catalog's credentials will be sent to {now} from now on, instead of \
-             {then}"
-        )
-    } else {
+    let keeps_credentials = record.base_url.as_ref().is_some_and(|base| base.by == GivenBy::User);
+    if !keeps_credentials {
         record.auth.clear();
-        format!(
-            "the document moves the API from {then} to {now}: its credentials were removed; \
-             set them again if this is intended"
-        )
-    };
-    Some(DocumentFinding { path: "/servers".to_owned(), rule: DocumentRule::CREDENTIALS, message })
+    }
+    let [then, now] = [then, now].map(|origin| origin.unwrap_or_else(|| "nowhere".to_owned()));
+    Some(MovedApi { then, now, keeps_credentials })
 }
 
 /// The problem for a document that cannot be imported, with every reason.

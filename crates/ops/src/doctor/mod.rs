@@ -7,6 +7,7 @@ mod clients;
 mod journal;
 mod library;
 mod mend;
+mod pin;
 mod place;
 mod secrets;
 
@@ -109,7 +110,7 @@ fn backup(before: &str, after: &str) -> Hint {
 
 /// Checks everything, after applying safe fixes if requested. `program` is the path of this
 /// program, and `files` are the configuration files of clients that may start it.
-pub fn examine(
+pub async fn examine(
     writer: &Writer,
     program: Option<PathBuf>,
     files: &[ClientFile],
@@ -127,6 +128,7 @@ pub fn examine(
     checks.extend(place::disk(writer));
     checks.extend(place::leftovers(writer));
     checks.extend(journal::checks(writer));
+    checks.extend(pin::check(writer).await);
     checks.extend(catalogs::checks(writer));
     checks.extend(secrets::checks(writer));
     checks.extend(library::checks(writer));

@@ -14,6 +14,15 @@ pub enum CallerKind {
     Agent,
 }
 
+/// A command that an agent typed, so that a person can be told to type it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentCommand {
+    /// What gave the agent away, for example "`CLAUDECODE` is set".
+    pub because: String,
+    /// The whole command line, quoted for a shell.
+    pub line: String,
+}
+
 /// Why a prompt got no input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptError {
@@ -44,6 +53,15 @@ pub trait Caller: Sync {
     /// Asks for the person's PIN, also directly at their terminal.
     fn ask_pin(&self, _question: &str) -> Result<Secret, PromptError> {
         Err(PromptError::NoTerminal)
+    }
+
+    /// Shows the person at their terminal something that they must know before they decide, even if
+    /// they asked for silence.
+    fn alert(&self, _message: &str) {}
+
+    /// The command behind the call, if an agent typed it.
+    fn agent_command(&self) -> Option<AgentCommand> {
+        None
     }
 
     /// Whether this call is the person's answer, in their client, to a question that showed what

@@ -10,7 +10,9 @@ mod table;
 mod tool;
 mod trace;
 
-pub use caller::{AgentCaller, Caller, CallerKind, ElicitedCaller, PromptError, SilentCaller};
+pub use caller::{
+    AgentCaller, AgentCommand, Caller, CallerKind, ElicitedCaller, PromptError, SilentCaller,
+};
 pub use operation::Operation;
 pub(crate) use operation::{OperationFuture, Respond, operation};
 pub use response::Response;

@@ -220,6 +220,11 @@ fn confirm(caller: &dyn Caller, loss: &str) -> Result<()> {
             let message = "not confirmed: nothing was changed";
             return Err(Problem::new(Code::ConfirmationRequired, message, hint));
         }
+        None if caller.agent_command().is_some() => {
+            let message = format!("only a person can confirm this: {loss}");
+            let refusal = crate::run::person::for_a_person(caller, &message, Hint::default());
+            return Err(refusal.context("loss", loss));
+        }
         None if caller.kind() == CallerKind::Person => (
             loss.to_owned(),
             Hint::text("repeat the command with ").given("yes", true).then(" if you mean it"),

@@ -1,8 +1,10 @@
-//! Data from earlier runs that a later run may start with.
+//! Data from earlier runs that a later run may start with. A caller with an identity gets only what
+//! it gave or produced itself.
 
 use std::collections::BTreeMap;
 
 use milepost_driver::load;
+use milepost_engine::ports::remembered_in;
 use milepost_engine::state::End;
 use milepost_model::id::{InputName, RunId, WorkflowId};
 use milepost_model::input::DefaultFrom;
@@ -23,19 +25,19 @@ pub(crate) struct PastRuns {
 
 impl PastRuns {
     /// Loads what a workflow's defaults refer to. Values that cannot be read count as absent.
-    pub(crate) async fn of(reader: &Reader, workflow: &Workflow) -> PastRuns {
+    pub(crate) async fn of(reader: &Reader, call: &dyn Caller, workflow: &Workflow) -> PastRuns {
         let mut past = PastRuns::default();
         for (name, input) in &workflow.inputs.0 {
             let Some(default) = input.default.as_ref().map(|default| &default.0) else { continue };
             match default.from {
                 DefaultFrom::History if !input.is_secret() => {
-                    let value = last_value(reader, &workflow.id.value, &name.value).await;
+                    let value = last_value(reader, call, &workflow.id.value, &name.value).await;
                     past.values.extend(value.map(|value| (name.value.clone(), value)));
                 }
                 DefaultFrom::WorkflowOutput => {
                     let text = default.value.as_ref().and_then(|value| value.value.as_str());
                     let Some(Ok(id)) = text.map(WorkflowId::parse) else { continue };
-                    let output = newest_output(&reader.ports, &id).await;
+                    let output = newest_output(&reader.ports, call, &id).await;
                     past.outputs.extend(output.map(|output| (id, output)));
                 }
                 DefaultFrom::History | DefaultFrom::Literal | DefaultFrom::Env => {}
@@ -45,16 +47,23 @@ impl PastRuns {
     }
 }
 
-async fn last_value(reader: &Reader, workflow: &WorkflowId, input: &str) -> Option<Value> {
+async fn last_value(
+    reader: &Reader,
+    call: &dyn Caller,
+    workflow: &WorkflowId,
+    input: &str,
+) -> Option<Value> {
     let input = InputName::parse(input).ok()?;
-    let workspace = reader.workspace().display().to_string();
+    let workspace = remembered_in(&reader.workspace().display().to_string(), call.principal());
     let history = &reader.ports.history;
     let text = history.last_input(&workspace, workflow, &input).await.ok().flatten()?;
     serde_json::from_str(&text).ok()
 }
 
-async fn newest_output(runs: &RunPorts, workflow: &WorkflowId) -> Option<Value> {
-    let run: RunId = runs.history.newest_succeeded(workflow).await.ok().flatten()?;
+async fn newest_output(runs: &RunPorts, call: &dyn Caller, workflow: &WorkflowId) -> Option<Value> {
+    let actor = crate::run::visible(call).actor;
+    let newest = runs.history.newest_succeeded(workflow, actor.as_deref()).await;
+    let run: RunId = newest.ok().flatten()?;
     match load(&*runs.journal, &run).await.ok()?.state.end? {
         End::Succeeded(output) => output,
         End::Failed(_) | End::Canceled => None,

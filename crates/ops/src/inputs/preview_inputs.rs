@@ -111,11 +111,11 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn preview_inputs(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
+async fn preview_inputs(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;
-    let past = PastRuns::of(reader, workflow).await;
+    let past = PastRuns::of(reader, call, workflow).await;
     let gathered = gather(reader, workflow, &request.partial_inputs, &past)?;
     let inputs = views(reader, workflow, &gathered)?;
     let missing = inputs.iter().filter(|input| input.status == InputStatus::Missing);

@@ -36,7 +36,7 @@ pub async fn resolve(
     workflow: &Workflow,
     given: Map<String, Value>,
 ) -> Result<ResolvedInputs> {
-    let past = PastRuns::of(&writer.reader, workflow).await;
+    let past = PastRuns::of(&writer.reader, call, workflow).await;
     let gathered = gather(&writer.reader, workflow, &given, &past)?;
     let looked = look(writer, call, workflow, &gathered, ProviderScope::Strict).await?;
     let faults: Vec<Argument> = gathered.faults.iter().chain(&looked.faults).cloned().collect();

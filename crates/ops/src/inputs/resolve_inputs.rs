@@ -73,7 +73,7 @@ async fn resolve_inputs(writer: &Writer, call: &dyn Caller, request: Request) ->
     let id = request.workflow_id.as_deref();
     let subject = WorkflowSubject::find(reader, request.manifest.as_ref(), id)?;
     let workflow = subject.workflow()?;
-    let past = PastRuns::of(reader, workflow).await;
+    let past = PastRuns::of(reader, call, workflow).await;
     let gathered = gather(reader, workflow, &request.partial_inputs, &past)?;
     let asking = if request.all_choices { ProviderScope::All } else { ProviderScope::Open };
     let looked = look(writer, call, workflow, &gathered, asking).await?;

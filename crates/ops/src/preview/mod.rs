@@ -34,9 +34,10 @@ impl PreviewRequest {
     async fn knowledge(
         &self,
         reader: &Reader,
+        call: &dyn Caller,
         workflow: &Workflow,
     ) -> Result<(GatheredInputs, Knowledge)> {
-        let past = PastRuns::of(reader, workflow).await;
+        let past = PastRuns::of(reader, call, workflow).await;
         let gathered = gather(reader, workflow, &self.inputs, &past)?;
         gathered.refuse_wrong(workflow)?;
         let knowledge = Knowledge::of(reader, workflow, &gathered)?;

@@ -99,7 +99,7 @@ operation! {
 async fn preview(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
-    let (gathered, knowledge) = request.knowledge(reader, workflow).await?;
+    let (gathered, knowledge) = request.knowledge(reader, call, workflow).await?;
     let marks = marks(workflow);
     let mut renderer = Renderer { reader, call, knowledge, marks, steps: Vec::new() };
     for planned in &Plan::of(workflow).steps {

@@ -141,10 +141,10 @@ operation! {
     example: {"workflow_id": "refund-order"};
 }
 
-async fn plan_steps(reader: &Reader, _: &dyn Caller, request: Request) -> Result<Response> {
+async fn plan_steps(reader: &Reader, call: &dyn Caller, request: Request) -> Result<Response> {
     let subject = request.subject(reader)?;
     let workflow = subject.workflow()?;
-    let (gathered, knowledge) = request.knowledge(reader, workflow).await?;
+    let (gathered, knowledge) = request.knowledge(reader, call, workflow).await?;
     let compiled = Plan::of(workflow);
     Ok(Response {
         workflow_id: workflow.id.value.to_string(),

@@ -82,7 +82,7 @@ async fn decide(
         presence: Presence::Policy,
         signature: None,
     };
-    super::person::present(writer, call, &snapshot.state.head, &mut decided)?;
+    super::person::present(writer, call, &snapshot.state.head, &mut decided).await?;
     super::tell(runs, &run, Signal::Decide(decided)).await?;
     super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await
 }

@@ -12,6 +12,7 @@ pub mod overview;
 pub mod pause;
 pub(crate) mod person;
 pub mod pin;
+pub mod pin_notice;
 pub(crate) mod ports;
 pub(crate) mod prepare;
 pub mod question;
@@ -38,6 +39,7 @@ use milepost_engine::state::StepStatus;
 use milepost_engine::view::who;
 use milepost_model::id::RunId;
 
+use crate::framework::AgentCaller;
 use errors::refused;
 use view::RunView;
 
@@ -116,6 +118,12 @@ pub(crate) async fn find(runs: &dyn RunReader, call: &dyn Caller, named: &str) -
 pub(crate) fn visible(call: &dyn Caller) -> RunFilter {
     let actor = call.principal().map(|principal| who(&agent(principal)));
     RunFilter { actor, ..RunFilter::default() }
+}
+
+/// The caller on whose behalf a run does something later.
+pub(crate) fn starter(actor: &Actor) -> AgentCaller {
+    let is_named = actor.kind == ActorKind::Agent && !actor.name.is_empty();
+    AgentCaller { principal: is_named.then(|| actor.name.clone()) }
 }
 
 /// The actor of runs that a caller with an identity started.

@@ -21,6 +21,9 @@ pub struct RunOverview {
     pub waits_on_you: Vec<WaitingItem>,
     /// What is waiting for an agent.
     pub waits_on_agent: Vec<WaitingItem>,
+    /// What the person has to know about their PIN before they decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
     /// Why the current configuration cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -60,6 +63,7 @@ pub async fn overview(reader: &Reader) -> Result<RunOverview> {
         more: page.next.is_some(),
         waits_on_you: Vec::new(),
         waits_on_agent: Vec::new(),
+        pin: super::pin_notice::notice(reader).await,
         fault: reader.config().err().map(|problem| problem.message),
         next: doctor(),
     };

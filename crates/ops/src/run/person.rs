@@ -10,6 +10,7 @@ use milepost_model::id::RunId;
 use milepost_store::person::{self, Person, PersonError};
 
 use super::errors::of_journal;
+use super::pin_notice;
 use crate::framework::PromptError;
 
 use crate::prelude::*;
@@ -19,9 +20,10 @@ pub(crate) use person::is_signed;
 /// existed before but is now missing: without it, any program with access to a terminal could
 /// decide.
 pub(crate) async fn key(writer: &Writer) -> Result<Option<String>> {
-    let known = of(writer).key().or_problem()?;
-    if known.is_none() && was_signed(writer).await? {
-        let message = "earlier decisions were signed with a PIN, but `person.json` is missing";
+    let person = of(writer);
+    let known = person.key().or_problem()?;
+    if known.is_none() && (person.was_set().or_problem()? || was_signed(writer).await?) {
+        let message = "a PIN was set, but `person.json` is missing";
         let hint = Hint::text("restore it from a backup, or set a PIN with ")
             .call(Invocation::of("person.set_pin"));
         return Err(Problem::new(Code::PresenceRequired, message, hint));
@@ -72,7 +74,7 @@ pub(crate) fn of(writer: &Writer) -> Person {
 }
 
 /// Asks the person to prove their presence, and signs the decision.
-pub(crate) fn present(
+pub(crate) async fn present(
     writer: &Writer,
     call: &dyn Caller,
     head: &RunCreated,
@@ -86,7 +88,8 @@ pub(crate) fn present(
     }
     let word = if decided.approve { "approve" } else { "reject" };
     let deed = format!("{word} `{}` in run `{}`", decided.key, head.run);
-    let proof = proof(writer, call, head, &deed, &decided.signed_text(&head.run))?;
+    let text = decided.signed_text(&head.run);
+    let proof = proof(writer, call, head, &deed, &text).await?;
     (decided.presence, decided.signature) = (proof.presence, proof.signature);
     Ok(())
 }
@@ -96,8 +99,20 @@ pub(crate) fn only_a_person(call: &dyn Caller, message: &str, run: Invocation) -
     if call.kind() == CallerKind::Person {
         return Ok(());
     }
-    let hint = Hint::text("stop, and ask the person to run ").person(run);
-    Err(Problem::new(Code::PresenceRequired, message, hint))
+    Err(for_a_person(call, message, Hint::text("run ").person(run)))
+}
+
+/// The problem for an agent that tried what only a person may do. `otherwise` is what the person
+/// should do, unless the agent typed the command that they have to type.
+pub(crate) fn for_a_person(call: &dyn Caller, message: &str, otherwise: Hint) -> Problem {
+    let Some(typed) = call.agent_command() else {
+        let hint = Hint::text("stop, and ask the person to ").and(otherwise);
+        return Problem::new(Code::PresenceRequired, message, hint);
+    };
+    let message = format!("{message}, and an agent typed it: {}", typed.because);
+    let hint =
+        format!("stop, and ask the person to type `{}` in a terminal of their own", typed.line);
+    Problem::new(Code::PresenceRequired, message, hint)
 }
 
 /// Rejects decisions by callers other than a person.
@@ -107,7 +122,7 @@ pub(crate) fn by_a_person(call: &dyn Caller) -> Result<()> {
 
 /// Like [`present`], for anything else that only a person may do: `deed` is shown, and `text` is
 /// signed.
-pub(crate) fn proof(
+pub(crate) async fn proof(
     writer: &Writer,
     call: &dyn Caller,
     head: &RunCreated,
@@ -115,6 +130,9 @@ pub(crate) fn proof(
     text: &str,
 ) -> Result<Proof> {
     by_a_person(call)?;
+    if let Some(notice) = pin_notice::notice(&writer.reader).await {
+        call.alert(&notice);
+    }
     if head.person.is_none() {
         return match call.ask_in_person(&format!("{deed}?")) {
             Some(true) => Ok(Proof::at_terminal()),
@@ -122,9 +140,15 @@ pub(crate) fn proof(
             None => Err(absent()),
         };
     }
-    let pin = call.ask_pin(&format!("PIN to {deed}: ")).map_err(untyped)?;
-    let signature = of(writer).sign(&pin, text).or_problem()?;
+    let signature = signed(&of(writer), call, deed, text)?;
     Ok(Proof { presence: Presence::Pin, signature: Some(signature) })
+}
+
+/// Asks for the PIN and signs a text with it.
+pub(crate) fn signed(person: &Person, call: &dyn Caller, deed: &str, text: &str) -> Result<String> {
+    person.ready().or_problem()?;
+    let pin = call.ask_pin(&format!("PIN to {deed}: ")).map_err(untyped)?;
+    person.sign(&pin, text).or_problem()
 }
 
 fn with_pin() -> Problem {
@@ -160,9 +184,7 @@ pub(crate) fn of_person(error: &PersonError) -> Problem {
     let hint = match error {
         PersonError::NotSet => Hint::text("set one with ").call(Invocation::of("person.set_pin")),
         PersonError::Wrong { .. } => "type the PIN that was set".into(),
-        PersonError::Locked => "remove `person.json` from the data directory and set a new PIN; \
-             runs that were started with the old one must be started again"
-            .into(),
+        PersonError::TooSoon { .. } => "wait, then run the command again".into(),
         PersonError::TooShort => "choose a longer one".into(),
         PersonError::Damaged { .. } => "restore it from a backup".into(),
         PersonError::NoRandomness => "check the system".into(),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use milepost_driver::clock::now_ms;
 use milepost_driver::{new_nonce, new_run_id};
 use milepost_engine::event::{Actor, ActorKind, BudgetKind, Parent, Presence, RunCreated};
-use milepost_engine::ports::{ChildRun, Durability, PreparedRun, RememberedInputs, RunContext};
+use milepost_engine::ports::{
+    ChildRun, Durability, PreparedRun, RememberedInputs, RunContext, remembered_in,
+};
 use milepost_engine::secret_placeholder;
 use milepost_model::guide::Confirmation;
 use milepost_model::id::{InputName, RunId};
@@ -73,6 +75,7 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
         Some(pinned) => pinned,
         None => WorkflowSubject::compiled(&writer.reader, None, id)?,
     };
+    let starter = super::starter(&child.actor);
     let wanted = WantedRun {
         mock: child.above.mock,
         relaxed: child.durability == Durability::Relaxed,
@@ -80,7 +83,7 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
         rest: child.rest,
         ..WantedRun::new(child.run, compiled, inputs, child.actor)
     };
-    prepared(writer, sender, &SilentCaller, wanted).await
+    prepared(writer, sender, &starter, wanted).await
 }
 
 struct WantedRun {
@@ -139,7 +142,7 @@ async fn prepared(
         trust::ensure(writer, call, &world.used_catalogs())?;
     }
     let resolved = inputs::resolve(writer, call, workflow, given).await?;
-    remember(writer, workflow, &resolved.values).await?;
+    remember(writer, call, workflow, &resolved.values).await?;
     let nonce = new_nonce().or_problem()?;
     let env = env(writer, workflow, &resolved.secrets, &nonce)?;
     let is_default = |name: &&String| resolved.provenance.get(*name) == Some(&InputOrigin::Env);
@@ -200,12 +203,18 @@ fn is_of_folder(writer: &Writer, compiled: &CompiledWorkflow) -> bool {
 }
 
 /// Stores the values that later runs use as defaults.
-async fn remember(writer: &Writer, workflow: &Workflow, values: &Map<String, Value>) -> Result<()> {
+async fn remember(
+    writer: &Writer,
+    call: &dyn Caller,
+    workflow: &Workflow,
+    values: &Map<String, Value>,
+) -> Result<()> {
     let values = remembered(workflow, values);
     if values.is_empty() {
         return Ok(());
     }
-    let (workspace, workflow) = (workspace(writer), workflow.id.value.clone());
+    let workspace = remembered_in(&workspace(writer), call.principal());
+    let workflow = workflow.id.value.clone();
     let what = RememberedInputs { workspace, workflow, values, at_ms: now_ms() };
     writer.reader.ports.history.remember_inputs(what).await.or_problem()
 }

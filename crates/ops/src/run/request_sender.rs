@@ -45,9 +45,16 @@ use crate::catalog_cache::LoadedCatalog;
 use crate::catalog_client;
 use crate::command;
 use crate::command::answer::{self, AnswerBody};
+use crate::framework::AgentCaller;
 use crate::inputs;
 use crate::prelude::*;
 use crate::trust::{self, KnownSecrets, SecretUse};
+
+/// The caller who started a run.
+async fn starter_of(writer: &Writer, run: &RunId) -> Result<AgentCaller> {
+    let first = writer.reader.runs().snapshot(run).await.or_problem()?;
+    Ok(super::starter(&first.state.head.actor))
+}
 
 /// The prefix of secret inputs among the names of a run's secrets.
 pub(crate) const INPUT: &str = "input:";
@@ -180,7 +187,11 @@ impl CatalogSender {
         if let Some(errand) = BuiltinCommand::of(&call.command) {
             // Boxed because few calls are built-in commands, and the size of their future would
             // otherwise be added to every future.
-            return Ok(Box::pin(errand.run(self.writer(), call)).await);
+            let done = async {
+                let starter = starter_of(self.writer(), &context.run).await?;
+                Ok(errand.run(self.writer(), &starter, call).await)
+            };
+            return Box::pin(done).await;
         }
         if !context.mock
             && let Err(problem) = trust::may_act(&self.writer().reader)

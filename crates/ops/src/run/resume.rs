@@ -278,7 +278,7 @@ async fn carry_out(
         ResumeAuthority::Proof(deed) => {
             let deed = format!("{deed} in run `{run}`");
             let text = resumed_text(&head.run, seq, &resumption);
-            resumption.proof = Some(person::proof(writer, call, head, &deed, &text)?);
+            resumption.proof = Some(person::proof(writer, call, head, &deed, &text).await?);
         }
     }
     let sender = writer.sender()?;

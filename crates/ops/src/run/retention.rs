@@ -260,11 +260,11 @@ fn forget_inputs_admits(call: &dyn Caller, request: &ForgetRequest) -> Result<()
 
 async fn forget_inputs_loss(
     writer: &Writer,
-    _: &dyn Caller,
+    call: &dyn Caller,
     request: &ForgetRequest,
 ) -> Result<Option<String>> {
     let history = &writer.reader.ports.history;
-    let remembers = history.remembers_inputs(forgetting(request)?).await;
+    let remembers = history.remembers_inputs(call.principal(), forgetting(request)?).await;
     if !remembers.or_problem()? {
         return Ok(None);
     }
@@ -279,11 +279,12 @@ async fn forget_inputs_loss(
 
 async fn forget_inputs(
     writer: &Writer,
-    _: &dyn Caller,
+    call: &dyn Caller,
     request: ForgetRequest,
 ) -> Result<ForgetResponse> {
     let history = &writer.reader.ports.history;
-    let forgotten = history.forget_inputs(forgetting(&request)?).await.or_problem()?;
+    let forgotten = history.forget_inputs(call.principal(), forgetting(&request)?).await;
+    let forgotten = forgotten.or_problem()?;
     let removed = forgotten.iter().map(|forgotten| forgotten.values).sum();
     let entry = |Forgotten { workflow, input, values }| ForgottenInput {
         workflow_id: workflow,

@@ -114,7 +114,7 @@ async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Re
     let by = prepare::actor(call);
     let head = &snapshot.state.head;
     let text = settled_text(&head.run, &key, asked, &decision);
-    let proof = Some(person::proof(writer, call, head, &deed, &text)?);
+    let proof = Some(person::proof(writer, call, head, &deed, &text).await?);
     let signal = Signal::Settle { key, by, decision, asked, proof };
     super::tell(runs, &run, signal).await?;
     super::follow(runs, &SilentCaller, &run, limits::CONSEQUENCES_WAIT).await

@@ -338,13 +338,14 @@ impl RunView {
         let now = now_ms().max(state.now_ms);
         let waiting =
             waits.iter().map(|one| WaitingView::of(flow, state, one).asked_by(flow, state));
-        let time_is_up = state.canceling.is_none() && now >= state.head.deadline_ms;
-        let waiting = waiting.map(|one| match time_is_up {
-            true => one.after(state.head.deadline_ms),
-            false => one.at(now),
+        let deadline = state.deadline_ms().filter(|_| state.canceling.is_none());
+        let late = deadline.filter(|deadline| now >= *deadline);
+        let waiting = waiting.map(|one| match late {
+            Some(deadline) => one.after(deadline),
+            None => one.at(now),
         });
         let waiting: Vec<WaitingView> = waiting.collect();
-        let briefs = view::briefs(flow, state).into_iter().filter(|_| !time_is_up);
+        let briefs = view::briefs(flow, state).into_iter().filter(|_| late.is_none());
         let due: Vec<DueView> = briefs.map(DueView::of).collect();
         let variable = waits.iter().find_map(|one| match one {
             Waiting::Variable { variable, .. } => Some(variable.as_str()),

@@ -74,8 +74,8 @@ pub(crate) fn give(
         signature: None,
     };
     if of_person.key().or_problem()?.is_some() {
-        let pin = call.ask_pin(&format!("PIN to {deed}: ")).map_err(person::untyped)?;
-        grant.signature = Some(of_person.sign(&pin, &grant.signed_text()).or_problem()?);
+        let signature = person::signed(&of_person, call, deed, &grant.signed_text())?;
+        grant.signature = Some(signature);
         grant.presence = Presence::Pin;
     }
     writer.reader.grants.add(grant.clone()).or_problem()?;

@@ -182,6 +182,7 @@ fn is_sought(secret: &Secret) -> bool {
     secret.reveal().trim().len() >= limits::GUARDED_SECRET_BYTES_MIN
 }
 
+#[derive(Debug)]
 struct RequestSecrets {
     known: Arc<KnownSecrets>,
     own: BTreeSet<(String, String)>,

@@ -45,6 +45,7 @@ const FILES: &[&str] = &[
     "secrets.age",
     "secrets.key",
     "person.json",
+    crate::person::HISTORY_FILE,
     crate::grants::FILE,
     crate::token::FILE,
 ];

@@ -1,4 +1,4 @@
-//! The values last used for a workflow's inputs, per folder.
+//! The values last used for a workflow's inputs, per folder and, with an identity, per caller.
 
 use std::collections::BTreeMap;
 
@@ -42,12 +42,17 @@ fn each_input(what: &Forgetting) -> Vec<Option<&str>> {
     }
 }
 
-/// Whether there is a value to forget.
-pub(super) fn is_remembered(db: Db<'_>, what: &Forgetting) -> Result<bool, RunsError> {
+/// Whether there is a value to forget. `caller` is what its place begins with.
+pub(super) fn is_remembered(
+    db: Db<'_>,
+    caller: Option<&str>,
+    what: &Forgetting,
+) -> Result<bool, RunsError> {
     let sql = "SELECT 1 FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
-               AND (?2 IS NULL OR input = ?2) LIMIT 1";
+               AND (?2 IS NULL OR input = ?2) \
+               AND (?3 IS NULL OR substr(workspace, 1, length(?3)) = ?3) LIMIT 1";
     for input in each_input(what) {
-        if db.any(sql, params![workflow_of(what), input])? {
+        if db.any(sql, params![workflow_of(what), input, caller])? {
             return Ok(true);
         }
     }
@@ -55,13 +60,19 @@ pub(super) fn is_remembered(db: Db<'_>, what: &Forgetting) -> Result<bool, RunsE
 }
 
 /// Forgets values and returns the workflows and inputs they belonged to, sorted.
-pub(super) fn forget(db: Db<'_>, what: &Forgetting) -> Result<Vec<Forgotten>, RunsError> {
+pub(super) fn forget(
+    db: Db<'_>,
+    caller: Option<&str>,
+    what: &Forgetting,
+) -> Result<Vec<Forgotten>, RunsError> {
     let sql = "DELETE FROM input_history WHERE (?1 IS NULL OR workflow = ?1) \
-               AND (?2 IS NULL OR input = ?2) RETURNING workflow, input";
+               AND (?2 IS NULL OR input = ?2) \
+               AND (?3 IS NULL OR substr(workspace, 1, length(?3)) = ?3) \
+               RETURNING workflow, input";
     let mut counted: BTreeMap<(String, String), usize> = BTreeMap::new();
     for input in each_input(what) {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        for of in db.all(sql, params![workflow_of(what), input], read)? {
+        for of in db.all(sql, params![workflow_of(what), input, caller], read)? {
             *counted.entry(of).or_default() += 1;
         }
     }

@@ -101,14 +101,16 @@ pub(super) fn newest_succeeded(
     db: Db<'_>,
     key: &ChainKey,
     workflow: &WorkflowId,
+    actor: Option<&str>,
 ) -> Result<Option<RunId>, RunsError> {
     let sql = concat!(
         "SELECT ",
         run_columns!(),
         " FROM runs WHERE workflow = ?1 AND status = 'succeeded' AND quarantined = 0 \
-         ORDER BY ended_ms DESC, key DESC LIMIT 1"
+         AND (?2 IS NULL OR actor = ?2) ORDER BY ended_ms DESC, key DESC LIMIT 1"
     );
-    let found = db.first(sql, [workflow.as_str()], |row| RunRow::read(row, key))?;
+    let values = rusqlite::params![workflow.as_str(), actor];
+    let found = db.first(sql, values, |row| RunRow::read(row, key))?;
     match found {
         Some(read) if !read.sound => {
             Err(JournalError::Corrupt { run: read.row.record.id, seq: 0 }.into())

@@ -63,7 +63,7 @@ pub use lease::HeartbeatRow;
 pub use milepost_engine::ports::{
     Created, Cursor, Durability, Forgetting, Forgotten, HolderId, JournalError, Lease, MessageId,
     PurgeFilter, PurgeReport, RememberedInputs, RestoreReport, RunCounts, RunFilter, RunPage,
-    RunRecord, RunStatus, RunSummary, Sent, Takeover,
+    RunRecord, RunStatus, RunSummary, Sent, Takeover, remembered_prefix,
 };
 pub use observer::LivenessQuery;
 pub use pins::Pins;
@@ -295,7 +295,17 @@ impl Runs {
 
     /// Forgets the values given for inputs, and returns the workflows and inputs they belonged to.
     pub fn forget_inputs(&self, what: Forgetting) -> Result<Vec<Forgotten>, RunsError> {
-        self.now(CommitMode::Durable, move |db, _| inputs::forget(db, &what))
+        self.forget_inputs_of(None, what)
+    }
+
+    /// Like [`Runs::forget_inputs`], for the values of one caller.
+    pub fn forget_inputs_of(
+        &self,
+        caller: Option<&str>,
+        what: Forgetting,
+    ) -> Result<Vec<Forgotten>, RunsError> {
+        let caller = caller.map(remembered_prefix);
+        self.now(CommitMode::Durable, move |db, _| inputs::forget(db, caller.as_deref(), &what))
     }
 
     /// Removes finished runs in batches, with everything that only they refer to. Blocks until it
@@ -480,7 +490,17 @@ impl Runs {
 
     /// Whether [`Runs::forget_inputs`] would forget anything.
     pub fn remembers_inputs(&self, what: &Forgetting) -> Result<bool, RunsError> {
-        self.reading(|db, _| inputs::is_remembered(db, what))
+        self.remembers_inputs_of(None, what)
+    }
+
+    /// Like [`Runs::remembers_inputs`], for the values of one caller.
+    pub fn remembers_inputs_of(
+        &self,
+        caller: Option<&str>,
+        what: &Forgetting,
+    ) -> Result<bool, RunsError> {
+        let caller = caller.map(remembered_prefix);
+        self.reading(|db, _| inputs::is_remembered(db, caller.as_deref(), what))
     }
 
     /// What [`Runs::purge`] would remove.

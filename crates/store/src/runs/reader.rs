@@ -145,7 +145,16 @@ impl RunsReader {
 
     /// A workflow's most recent successful run, by end time.
     pub fn newest_succeeded(&self, workflow: &WorkflowId) -> Result<Option<RunId>, RunsError> {
-        self.reading(|db, key| list::newest_succeeded(db, key, workflow))
+        self.newest_succeeded_of(workflow, None)
+    }
+
+    /// Like [`RunsReader::newest_succeeded`], among the runs of one actor.
+    pub fn newest_succeeded_of(
+        &self,
+        workflow: &WorkflowId,
+        actor: Option<&str>,
+    ) -> Result<Option<RunId>, RunsError> {
+        self.reading(|db, key| list::newest_succeeded(db, key, workflow, actor))
     }
 
     /// The last value given for an input, as JSON.

@@ -424,19 +424,28 @@ impl History for SqliteJournal {
         ready(self.read_or_default(|reader| reader.last_input(workspace, workflow, input)))
     }
 
-    fn remembers_inputs(&self, what: Forgetting) -> JournalFuture<'_, bool> {
-        ready(self.writer().and_then(|writer| writer.remembers_inputs(&what)))
+    fn remembers_inputs<'a>(
+        &'a self,
+        caller: Option<&'a str>,
+        what: Forgetting,
+    ) -> JournalFuture<'a, bool> {
+        ready(self.writer().and_then(|writer| writer.remembers_inputs_of(caller, &what)))
     }
 
-    fn forget_inputs(&self, what: Forgetting) -> JournalFuture<'_, Vec<Forgotten>> {
-        ready(self.writer().and_then(|writer| writer.forget_inputs(what)))
+    fn forget_inputs<'a>(
+        &'a self,
+        caller: Option<&'a str>,
+        what: Forgetting,
+    ) -> JournalFuture<'a, Vec<Forgotten>> {
+        ready(self.writer().and_then(|writer| writer.forget_inputs_of(caller, what)))
     }
 
     fn newest_succeeded<'a>(
         &'a self,
         workflow: &'a WorkflowId,
+        actor: Option<&'a str>,
     ) -> JournalFuture<'a, Option<RunId>> {
-        ready(self.read_or_default(|reader| reader.newest_succeeded(workflow)))
+        ready(self.read_or_default(|reader| reader.newest_succeeded_of(workflow, actor)))
     }
 
     fn purgeable(&self, filter: PurgeFilter) -> JournalFuture<'_, PurgeReport> {

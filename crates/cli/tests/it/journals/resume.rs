@@ -1,8 +1,6 @@
 //! Brings every unfinished run of a stored journal to its end: supplies everything it is waiting
 //! for, and checks that nothing is sent twice.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use super::{Journal, fixtures};
@@ -299,7 +297,7 @@ impl Stage {
         let words: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
         let line = format!("{} {}", env!("CARGO_BIN_EXE_milepost"), words.join(" "));
         let place = &self.journal.place;
-        let mut command = Command::new("script");
+        let mut command = crate::program("script");
         command.env("MILEPOST_ARRIVES_MS", "0");
         command
             .args(["-qec", &line, "/dev/null"])

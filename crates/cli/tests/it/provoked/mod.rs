@@ -59,6 +59,10 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::ParamsInvalid, || say(&[], "docs no-such-page")),
     (Code::ParseError, protocol::no_json),
     (Code::PresenceRequired, runs::nobody_there),
+    (Code::ProjectUntrusted, || {
+        let files = [(".milepost/config.toml", ""), (".milepost/workflows/a.yaml", crate::SOUND)];
+        say(&files, "run sound")
+    }),
     (Code::ProviderNotFound, apis::no_choices),
     (Code::RepeatExhausted, runs::never_ready),
     (Code::RequestInvalid, protocol::no_request),
@@ -69,6 +73,7 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::RunNotFound, || say(&[], "show run_nobody")),
     (Code::RunTimeout, runs::too_slow),
     (Code::RunWorldMissing, runs::a_folder_that_is_gone),
+    (Code::SecretNotAllowed, apis::a_secret_that_nobody_allowed),
     (Code::SecretNotFound, || say(&[], "secret remove NOBODY")),
     (Code::SecretsUnusable, documents::a_damaged_store),
     (Code::ServerError, protocol::no_handshake),

@@ -135,7 +135,7 @@ pub(super) fn a_no() -> Told {
 /// Runs without a controlling terminal.
 pub(super) fn nobody_there() -> Told {
     let (place, id) = begun(Place::new(), ASKS);
-    let mut command = std::process::Command::new("setsid");
+    let mut command = crate::program("setsid");
     command.args([env!("CARGO_BIN_EXE_milepost"), "approve", &id]).current_dir(place.path(""));
     command.env("HOME", place.root.path().join("home"));
     Told::Words(finish(&mut command, "y\n"))

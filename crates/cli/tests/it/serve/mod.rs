@@ -1,6 +1,7 @@
 //! `milepost serve` through the real binary: what clients see over HTTP, byte for byte.
 
 mod ask;
+mod callers;
 mod edge;
 mod guard;
 mod oauth;
@@ -78,12 +79,19 @@ impl Server {
     }
 
     fn connect_with(&self, version: &str, capabilities: &Value) -> Session<'_> {
-        let answer = self.post(&initialize(version, capabilities));
+        self.connect_as(&self.token, version, capabilities)
+    }
+
+    /// Performs the handshake with this token.
+    fn connect_as(&self, token: &str, version: &str, capabilities: &Value) -> Session<'_> {
+        let bearer = format!("Bearer {token}");
+        let hello = initialize(version, capabilities).to_string();
+        let answer = self.ask("POST").header("Authorization", &bearer).body(hello).send();
         let id = answer.header("mcp-session-id").expect("a session").to_owned();
         let greeting = answer.message()["result"].clone();
         assert_eq!(greeting["protocolVersion"], version);
         let (asked, schemas) = (AtomicU64::new(0), OnceLock::new());
-        let session = Session { server: self, id, greeting, asked, schemas };
+        let session = Session { server: self, bearer, id, greeting, asked, schemas };
         let told = session.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         assert_eq!(told.status, 202);
         session
@@ -133,6 +141,8 @@ impl Drop for Server {
 /// A client after the handshake.
 pub(crate) struct Session<'s> {
     server: &'s Server,
+    /// The `Authorization` header.
+    bearer: String,
     id: String,
     greeting: Value,
     asked: AtomicU64,
@@ -142,7 +152,8 @@ pub(crate) struct Session<'s> {
 
 impl Session<'_> {
     fn ask(&self, method: &'static str) -> Ask {
-        self.server.ask(method).header("Mcp-Session-Id", &self.id)
+        let ask = self.server.ask(method).header("Authorization", &self.bearer);
+        ask.header("Mcp-Session-Id", &self.id)
     }
 
     fn post(&self, body: &Value) -> Answer {

@@ -14,16 +14,16 @@ use super::{ASKS, Server, initialize};
 use crate::Place;
 use crate::server::{self, Reply};
 
-const RESOURCE: &str = "https://milepost.example/mcp";
+pub(super) const RESOURCE: &str = "https://milepost.example/mcp";
 
 /// An issuer that signs tokens.
-struct Issuer {
+pub(super) struct Issuer {
     pair: EcdsaKeyPair,
     id: &'static str,
 }
 
 impl Issuer {
-    fn new(id: &'static str) -> Issuer {
+    pub(super) fn new(id: &'static str) -> Issuer {
         let random = SystemRandom::new();
         let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let key = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
@@ -31,13 +31,13 @@ impl Issuer {
         Issuer { pair, id }
     }
 
-    fn key(&self) -> Value {
+    pub(super) fn key(&self) -> Value {
         let point = self.pair.public_key().as_ref();
         let part = |from: usize| URL_SAFE_NO_PAD.encode(&point[from..from + 32]);
         json!({"kty": "EC", "crv": "P-256", "kid": self.id, "x": part(1), "y": part(33)})
     }
 
-    fn token(&self, claims: &Value) -> String {
+    pub(super) fn token(&self, claims: &Value) -> String {
         let header = json!({"alg": "ES256", "kid": self.id, "typ": "at+jwt"});
         let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", encode(&header), encode(claims));
@@ -50,7 +50,7 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("is later").as_secs()
 }
 
-fn claims(issuer: &str) -> Value {
+pub(super) fn claims(issuer: &str) -> Value {
     json!({"iss": issuer, "aud": RESOURCE, "sub": "ada", "exp": now_s() + 600})
 }
 
