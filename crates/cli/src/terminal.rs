@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use milepost_model::problem::{Code, Problem};
 use milepost_model::secret::known_secrets;
 pub(crate) use milepost_model::suggest::count;
+use milepost_model::untrusted;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
@@ -108,7 +109,7 @@ impl Terminal {
             Problem::new(Code::Internal, message, "report this, including the command you ran")
         })?;
         // Masked first, because masking undoes the escapes in a string that contains a secret.
-        self.line(safe_json(&known_secrets::shown(&json)));
+        self.line(untrusted::escape_json(&known_secrets::shown(&json)));
         Ok(())
     }
 
@@ -228,37 +229,17 @@ pub(crate) fn width() -> usize {
     columns.or_else(asked).filter(|width| (20..=400).contains(width)).unwrap_or(100)
 }
 
-/// Whether a character could control the terminal or mislead the reader.
-fn is_unsafe(c: char) -> bool {
-    // Bidirectional control characters and the zero-width no-break space.
-    let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
-    c.is_control() || turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
-/// Escapes unsafe characters in JSON, where they can only occur in strings.
-pub(crate) fn safe_json(json: &str) -> String {
-    if !json.contains(is_unsafe) {
-        return json.to_owned();
-    }
-    // All of them have four-digit code points.
-    let code = |c: char| format!("\\u{:04x}", u32::from(c));
-    let parts = json.chars().map(|c| if is_unsafe(c) { code(c) } else { c.to_string() });
-    parts.collect()
-}
-
-/// Escapes unsafe characters in third-party text.
+/// Escapes third-party text for a part of a line.
 pub(crate) fn safe(text: &str) -> String {
     // Masked first, because an escaped or shortened secret would not be found later.
-    let text = &*known_secrets::shown(text);
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_unsafe(c) && c != '\n' {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    untrusted::escape(&known_secrets::shown(text)).into_owned()
+}
+
+/// Escapes third-party text that is the result of a command, and keeps its lines.
+pub(crate) fn safe_lines(text: &str) -> String {
+    let text = known_secrets::shown(text);
+    let lines = text.split('\n').map(untrusted::escape);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Quotes a word for a shell if necessary.

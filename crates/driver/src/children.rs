@@ -2,7 +2,6 @@
 //! end.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use milepost_engine::effect_bound::WriteCounts;
 use milepost_engine::event::{BudgetKind, ChildOutcome, Parent};
@@ -296,16 +295,7 @@ impl Driver {
 
 /// The information about a run that a request sender needs.
 pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
-    let head = &state.head;
-    RunContext {
-        run: run.clone(),
-        nonce: head.nonce.clone(),
-        defaulted: head.defaulted.clone(),
-        flow: flow.clone(),
-        mock: head.mock,
-        presence: head.presence,
-        bound: head.bound.as_deref().cloned().map(Arc::new),
-    }
+    RunContext::new(run.clone(), flow, state)
 }
 
 /// Plans how a child run would continue.

@@ -573,7 +573,7 @@ impl RunTask {
 
     fn perform(&mut self, permit: &HeartbeatPermit, effect: RunEffect) {
         match effect {
-            RunEffect::Call { key, attempt, number, call, idempotency_key, digest } => {
+            RunEffect::Call { key, attempt, number, call, idempotency_key, digest, approved } => {
                 let span = trace::step(&key, &call.command, number);
                 let state = self.interpreter.state();
                 let context =
@@ -583,6 +583,7 @@ impl RunTask {
                     context,
                     call,
                     digest,
+                    approved,
                     attempt: number,
                     idempotency_key,
                     permit,

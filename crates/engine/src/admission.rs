@@ -119,27 +119,30 @@ fn judged(
     if flow.is_walked() {
         submitted_context::decides_rules(prompt, &context)?;
     }
+    // Output that matches a schema is structured data for later steps, not text.
+    if prompt.output_schema.is_some()
+        && let Ok(parsed) = serde_json::from_str(&text)
+    {
+        submission.output = parsed;
+    }
     let issues = rules::check_output(Some(prompt), &text, &context).map_err(|error| {
         let hint = "ask the workflow's author to fix the rule";
         Failure::new(Code::CriteriaInvalid, error.to_string(), hint)
     })?;
     let unloopable = submitted_context::loop_issues(flow, &own);
     if issues.is_empty() && !unloopable.is_empty() {
-        return Ok(rejected(submission, unloopable));
+        return Ok(rejected(flow, state, submission, unloopable));
     }
     if !issues.is_empty() {
         let issues = issues.into_iter().map(|issue| SubmissionIssue {
             message: issue.message,
             suggestion: issue.suggestion.into(),
         });
-        return Ok(rejected(submission, issues.collect()));
+        return Ok(rejected(flow, state, submission, issues.collect()));
     }
-    // Output that matches a schema is structured data for later steps, not text.
-    if prompt.output_schema.is_some()
-        && let Ok(parsed) = serde_json::from_str(&text)
+    if prompt.output_schema.is_none()
+        && let Some(structured) = structured
     {
-        submission.output = parsed;
-    } else if let Some(structured) = structured {
         submission.output = Value::Object(structured);
     }
     Ok(Admission::Take(match prompt.verify.is_empty() {
@@ -148,9 +151,17 @@ fn judged(
     }))
 }
 
-fn rejected(submission: Submission, issues: Vec<SubmissionIssue>) -> Admission {
-    let Submission { key, attempt, digest, .. } = submission;
-    Admission::Take(Event::SubmissionRejected { key, attempt, digest, issues, counted: true })
+fn rejected(
+    flow: &Flow,
+    state: &State,
+    submission: Submission,
+    issues: Vec<SubmissionIssue>,
+) -> Admission {
+    let Submission { key, attempt, digest, output, .. } = submission;
+    // A person decides about the last one, and is shown it.
+    let output = (attempts_left(flow, state, &key) <= 1).then_some(output);
+    let counted = true;
+    Admission::Take(Event::SubmissionRejected { key, attempt, digest, issues, counted, output })
 }
 
 /// The step execution that a submission is for.

@@ -3,6 +3,7 @@
 //! Events record facts and decisions, not progress. Recorded events are never edited: a field added
 //! later has a default, and if the meaning of a field changes, a new event is introduced.
 
+mod call_extras;
 pub(crate) mod cause;
 pub(crate) mod failure;
 mod sent_request;
@@ -20,6 +21,7 @@ use crate::consent::ConsentTerms;
 use crate::effect_bound::{CallEffect, EffectBound, WriteCounts};
 use crate::world::RunWorld;
 use crate::{BudgetUsage, Failure, StepKey};
+pub use call_extras::{CallExtras, UsedFile, UsedSecret};
 use milepost_model::serialized_enum;
 pub use sent_request::SentRequest;
 
@@ -122,6 +124,9 @@ pub enum Event {
         issues: Vec<SubmissionIssue>,
         /// Whether it uses up one of the attempts.
         counted: bool,
+        /// What was submitted, if it used up the last attempt and is not recorded elsewhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
     },
     /// The submission was judged and accepted.
     SubmissionAccepted(Submission),
@@ -469,6 +474,14 @@ pub struct ShownCall {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
     pub arguments: Value,
+    /// The request as it would be sent, without secrets. Absent for child runs, and in questions
+    /// asked by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Box<SentRequest>>,
+    /// What is added to the request when it is sent. Absent in questions asked by earlier versions,
+    /// whose approvals do not cover it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extras: Option<Box<CallExtras>>,
 }
 
 /// A difference from what was approved.

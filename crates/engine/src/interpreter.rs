@@ -23,6 +23,7 @@ pub(crate) mod step_action;
 use std::collections::BTreeMap;
 
 use milepost_model::document::hex;
+use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 use milepost_model::step::Action;
 use serde::{Deserialize, Serialize};
@@ -34,8 +35,8 @@ use crate::consent::{self, ConsentQuestion, Gate};
 use crate::effect_bound::{CallEffect, EffectBound, WriteCounts};
 use crate::event::{
     Actor, ActorKind, ApprovalChange, ApprovalDecision, ApprovalRequest, Attempt, BudgetKind,
-    CallAnswer, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall, Submission,
-    SubmissionIssue,
+    CallAnswer, CallExtras, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall,
+    Submission, SubmissionIssue,
 };
 use crate::interpreter::command::{
     ApprovalDraft, ChildStart, KeyedCall, NextCommand, PlannedCall, StepCall,
@@ -43,6 +44,7 @@ use crate::interpreter::command::{
 use crate::interpreter::evaluator::{Execution, RunEvaluator};
 use crate::interpreter::frontier::Frontier;
 use crate::interpreter::step_action::polls_until;
+use crate::ports::RunContext;
 use crate::resume::{self, ResumeAuthority};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
@@ -78,6 +80,17 @@ pub trait WorldView {
     /// What one run of another workflow can change; `None` if that is not known before it starts.
     fn bound_of(&self, _workflow: &str) -> Option<EffectBound> {
         None
+    }
+
+    /// What would be added to a request when it is sent. Secrets and files are read for this.
+    fn extras(&self, _context: &RunContext, _call: &StepCall) -> CallExtras {
+        CallExtras::default()
+    }
+
+    /// Like [`WorldView::extras`], for a workflow and every workflow that it runs, together with
+    /// the requests that they may send.
+    fn child_extras(&self, _context: &RunContext, _workflow: &str) -> CallExtras {
+        CallExtras::default()
     }
 
     /// A digest of the source of another workflow and of every workflow it runs; `None` if the
@@ -163,6 +176,9 @@ pub enum RunEffect {
         idempotency_key: String,
         /// The recorded digest of the request. No other request may be sent.
         digest: String,
+        /// What a person approved to be added to the request, if they were asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<Box<CallExtras>>,
     },
     /// Give up on a request; its outcome must still be reported.
     Abort { key: StepKey, attempt: u64 },
@@ -545,9 +561,21 @@ impl Turn<'_> {
         }))?;
         let attempt = self.state().seq;
         self.warn()?;
-        let call = RunEffect::Call { key, attempt, number, call, idempotency_key, digest };
+        let approved = self.approved_extras(&key);
+        let call =
+            RunEffect::Call { key, attempt, number, call, idempotency_key, digest, approved };
         self.decision.effects.push(call);
         Ok(())
+    }
+
+    /// What a person approved to be added to a request. If several approvals cover it, all of them
+    /// have just been compared with the same request.
+    fn approved_extras(&self, key: &StepKey) -> Option<Box<CallExtras>> {
+        let state = self.state();
+        let approvals = state.approved().iter();
+        let requests = approvals.filter_map(|approval| state.step(approval)?.request.as_deref());
+        let mut shown = requests.flat_map(|request| &request.shown);
+        shown.find(|shown| shown.key == *key)?.extras.clone()
     }
 
     /// Warns about budgets that are nearly used up.
@@ -595,7 +623,10 @@ impl Turn<'_> {
                 expires_at_ms: None,
             },
         };
-        self.differences(before, &self.request(asking), Some(sending))
+        // Before the first request, all of them are compared in full; later, each before it is sent.
+        let has_begun = before.shown.iter().any(|shown| state.has_begun(&shown.key));
+        let now = self.request(asking, has_begun.then_some(sending));
+        self.differences(before, &now, Some(sending))
     }
 
     fn differences(
@@ -614,11 +645,15 @@ impl Turn<'_> {
             // started. A request that is sent again still has to match what was shown.
             let begun = self.state().has_begun(&shown.key) && sending != Some(&shown.key);
             let now = after.shown.iter().find(|now| now.key == shown.key);
-            if begun || now.is_some_and(|now| now.digest == shown.digest) {
+            if begun || now.is_some_and(|now| shown.still(now)) {
                 continue;
             }
             let (mut before, mut after) = (side(shown), now.map_or(Value::Null, side));
-            if let Some(now) = now.filter(|_| before == after) {
+            let extras = shown.extras.as_deref().zip(now.and_then(|now| now.extras.as_deref()));
+            if let Some((was, is)) = extras.filter(|(was, is)| before == after && !was.still(is)) {
+                let (was, is) = was.sides(is);
+                (before, after) = (json!([before, was]), json!([after, is]));
+            } else if let Some(now) = now.filter(|_| before == after) {
                 // None of the visible parts differ, so show the digests, which do.
                 before = json!([before, {"digest": shown.digest}]);
                 after = json!([after, {"digest": now.digest}]);
@@ -642,9 +677,20 @@ impl Turn<'_> {
         unseen.map(change).collect()
     }
 
-    fn request(&self, asking: ApprovalDraft) -> ApprovalRequest {
+    /// What the sender has to know about the run.
+    fn context(&self) -> Option<RunContext> {
+        let run = RunId::parse(&self.state().head.run).ok()?;
+        Some(RunContext::new(run, &self.interpreter.flow, self.state()))
+    }
+
+    /// The question for a draft. What is added to the requests is read for one of them, or for all.
+    fn request(&self, asking: ApprovalDraft, only: Option<&StepKey>) -> ApprovalRequest {
         let head = &self.state().head;
-        let shown = asking.deeds.iter().filter_map(|deed| deed.shown(head, self.world));
+        let context = self.context();
+        let shown = asking.deeds.iter().filter_map(|deed| {
+            let is_read = only.is_none_or(|only| only == deed.key());
+            deed.shown(head, self.world, context.as_ref().filter(|_| is_read))
+        });
         let shown: Vec<ShownCall> = shown.collect();
         let message = secret_placeholder::mask_text(&head.nonce, &asking.message);
         let generation = self.state().generation(&asking.key);
@@ -667,7 +713,7 @@ impl Turn<'_> {
     fn ask(&mut self, asking: ApprovalDraft) -> Result<(), IllegalEvent> {
         let before = self.state().step(&asking.key).filter(|step| step.verdict.is_some());
         let before = before.and_then(|step| step.request.as_deref()).cloned();
-        let mut request = self.request(asking);
+        let mut request = self.request(asking, None);
         if let Some(before) = before {
             request.changes = self.differences(&before, &request, None);
         }
@@ -696,7 +742,9 @@ impl Turn<'_> {
             known.iter().filter(|deed| deed.key() != wanted.key() && self.changes_more(deed));
         let head = &self.state().head;
         let deeds = std::iter::once(wanted).chain(others).take(limits::SHOWN_ITEMS);
-        let shown: Vec<ShownCall> = deeds.filter_map(|deed| deed.shown(head, self.world)).collect();
+        let context = self.context();
+        let shown = deeds.filter_map(|deed| deed.shown(head, self.world, context.as_ref()));
+        let shown: Vec<ShownCall> = shown.collect();
         let message = secret_placeholder::mask_text(&head.nonce, &message);
         let digest = digest(&json!({
             "run": head.run,

@@ -572,7 +572,7 @@ impl State {
                 self.say(&submission.context);
                 self.spent.attempts += 1;
             }
-            Event::SubmissionRejected { key, attempt, digest, issues, counted } => {
+            Event::SubmissionRejected { key, attempt, digest, issues, counted, output } => {
                 let fits = |phase: &Phase| {
                     matches!(phase, Phase::Offered(_) | Phase::Verifying | Phase::Decided(false))
                 };
@@ -581,7 +581,8 @@ impl State {
                 step.judged.push(JudgedSubmission { attempt: *attempt, digest, issues });
                 step.refused += u32::from(*counted);
                 step.attempts += u32::from(*counted);
-                step.submission = None;
+                let submitted = step.submission.take().map(|submission| submission.output);
+                step.refused_output = output.clone().or(submitted);
                 step.awaiting.clear();
                 step.phase = Phase::Rejected;
                 step.asked = Some(seq);

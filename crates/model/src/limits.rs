@@ -127,3 +127,14 @@ pub(crate) const GRAPH_LABEL_WIDTH: f64 = 150.0;
 pub(crate) const GRAPH_LANES_SHARE: usize = 4;
 /// Lists of at most this many step names are shown without a count.
 pub(crate) const GRAPH_UNCOUNTED_NAMES: usize = 3;
+
+// Limits for text that others wrote, where it is shown to people.
+
+/// Maximum number of characters of a quoted text; a longer one is cut in the middle.
+pub const QUOTED_CHARS: usize = 2_000;
+/// Maximum number of rows of a quoted text.
+pub const QUOTED_ROWS: usize = 40;
+/// Minimum number of columns of quoted text, whatever the width of the page.
+pub(crate) const QUOTED_COLUMNS_MIN: usize = 20;
+/// Maximum number of consecutive combining marks that are shown as they are.
+pub(crate) const COMBINING_MARKS: usize = 4;

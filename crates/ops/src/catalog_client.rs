@@ -126,6 +126,13 @@ impl CatalogClient {
         Ok(self.api.auth.secrets_of(&choice))
     }
 
+    /// The secrets that a command would be sent with, and where they are written; none if it cannot
+    /// be authenticated.
+    pub(crate) fn credential_uses(&self, command: &ApiCommand) -> Vec<(String, String)> {
+        let choice = self.api.auth.choose(&command.security).unwrap_or_default();
+        self.api.auth.places_of(&choice)
+    }
+
     /// The secrets that a command is sent with, and the origin that they are sent to.
     pub(crate) fn credential_places(&self, command: &ApiCommand) -> Vec<(String, Origin)> {
         let names = self.can_authenticate(command).unwrap_or_default();

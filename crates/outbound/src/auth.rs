@@ -215,6 +215,26 @@ impl Authenticator {
         names.flatten().cloned().collect()
     }
 
+    /// The names of the secrets that a choice needs, each with where it is written, such as `header
+    /// X-Api-Key`.
+    pub fn places_of(&self, choice: &SecurityRequirement) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for (name, scopes) in &choice.schemes {
+            let Ok((scheme, _)) = self.both(name) else { continue };
+            let Ok((location, key)) = self.key_place(name, scheme) else { continue };
+            let word = match location {
+                Location::Header => "header",
+                Location::Query | Location::QueryString => "query",
+                Location::Cookie => "cookie",
+                Location::Path => "path",
+            };
+            let own = SecurityRequirement { schemes: vec![(name.clone(), scopes.clone())] };
+            let names = self.secrets_of(&own).into_iter();
+            all.extend(names.map(|secret| (secret, format!("{word} {key}"))));
+        }
+        all
+    }
+
     /// The request as it would be sent, with the names of secrets instead of their values. Nothing
     /// is read or sent.
     pub fn preview(

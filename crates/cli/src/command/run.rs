@@ -18,7 +18,7 @@ use crate::argument_values::{object, stdin_text};
 use crate::exit::Exit;
 use crate::failure::CliResult;
 use crate::session::CliSession;
-use crate::terminal::{Terminal, count, safe};
+use crate::terminal::{Terminal, count, safe, safe_lines};
 use crate::wording;
 
 pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CliResult {
@@ -152,15 +152,15 @@ fn show_body(response: &Response, terminal: &mut Terminal) {
     let text = text.strip_suffix('\n').unwrap_or(&text);
     // A pipe gets the exact response; a terminal gets a sanitized one.
     match io::stdout().is_terminal() {
-        true => terminal.line(safe(text)),
+        true => terminal.line(safe_lines(text)),
         false => terminal.raw(format!("{text}\n").as_bytes()),
     }
 }
 
 fn show_request(response: &Response, terminal: &mut Terminal) {
-    terminal.line(safe(&request_text(&response.request)));
+    terminal.line(safe_lines(&request_text(&response.request)));
     if let Some(curl) = &response.curl {
-        terminal.line(format!("\n{}", safe(curl)));
+        terminal.line(format!("\n{}", safe_lines(curl)));
     }
 }
 

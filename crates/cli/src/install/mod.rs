@@ -37,7 +37,7 @@ use self::slot::{ConfigChange, ConfigFormat, EntrySlot};
 use crate::environment;
 use crate::failure::CliResult;
 use crate::limits::{self, SERVER_NAME_CHARS};
-use crate::terminal::{Terminal, safe, shell_quoted};
+use crate::terminal::{Terminal, safe, safe_lines, shell_quoted};
 
 /// What the undo command cannot restore.
 const NOT_KEPT: &str = "the previous entry is not kept: the diff shows it, except for values \
@@ -386,5 +386,5 @@ fn show(job: &Job<'_>, done: &InstallResult, terminal: &mut Terminal) {
 
 /// Sanitizes the lines of a file, keeping tabs.
 fn shown(text: &str) -> String {
-    text.split('\t').map(safe).collect::<Vec<_>>().join("\t")
+    text.split('\t').map(safe_lines).collect::<Vec<_>>().join("\t")
 }

@@ -47,6 +47,7 @@ mod rendering;
 mod robust;
 mod rogue;
 mod runs;
+mod screens;
 mod sealed_inputs;
 mod secret;
 mod sent;

@@ -511,8 +511,9 @@ fn rejected(
     let submission = state.submission.as_ref();
     let attempt = submission.map_or(0, |one| one.attempt);
     let digest = submission.map(|one| one.digest.clone()).unwrap_or_default();
-    let (key, issues) = (key.clone(), vec![issue]);
-    NextCommand::record(Event::SubmissionRejected { key, attempt, digest, issues, counted })
+    // The submission itself was recorded when it was received.
+    let (key, issues, output) = (key.clone(), vec![issue], None);
+    NextCommand::record(Event::SubmissionRejected { key, attempt, digest, issues, counted, output })
 }
 
 fn call(run: &Run, step: &Step, names: &RunScope<'_>) -> Result<StepCall, Failure> {

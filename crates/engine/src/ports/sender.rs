@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
 use crate::effect_bound::{EffectBound, WriteCounts};
-use crate::event::{Actor, BudgetKind, Parent, Presence, RunCreated};
+use crate::event::{Actor, BudgetKind, CallExtras, Parent, Presence, RunCreated};
 use crate::interpreter::command::StepCall;
 use crate::interpreter::{AttemptOutcome, WorldView};
+use crate::state::State;
 use crate::world::{MissingWorld, RunWorld};
 use crate::{Failure, Flow};
 
@@ -76,6 +77,20 @@ pub struct RunContext {
     pub bound: Option<Arc<EffectBound>>,
 }
 
+impl RunContext {
+    pub fn new(run: RunId, flow: &Flow, state: &State) -> RunContext {
+        RunContext {
+            run,
+            nonce: state.head.nonce.clone(),
+            defaulted: state.head.defaulted.clone(),
+            flow: flow.clone(),
+            mock: state.head.mock,
+            presence: state.head.presence,
+            bound: state.head.bound.as_deref().cloned().map(Arc::new),
+        }
+    }
+}
+
 /// One request made by a run.
 #[derive(Debug, Clone)]
 pub struct OutgoingRequest {
@@ -84,6 +99,8 @@ pub struct OutgoingRequest {
     pub call: StepCall,
     /// The recorded digest of the request.
     pub digest: String,
+    /// What a person approved to be added to the request, if they were asked.
+    pub approved: Option<Box<CallExtras>>,
     /// The attempt number for the step, starting at 1.
     pub attempt: u32,
     /// Lets a server recognize a repeated request.

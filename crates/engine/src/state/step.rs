@@ -168,6 +168,8 @@ pub struct StepState {
     pub offered: u32,
     /// The submission that is being checked or was accepted.
     pub submission: Option<Submission>,
+    /// The output of the last submission that was rejected, if it is known.
+    pub refused_output: Option<Value>,
     /// Messages whose senders are waiting for the verdict on the submission.
     pub awaiting: Vec<String>,
     /// The timestamp shown in the last question to a person: the time of the preceding event.

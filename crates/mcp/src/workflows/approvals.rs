@@ -12,6 +12,7 @@ use std::sync::Mutex;
 
 use milepost_ops::command::run::{CommandOutcome, OutcomeRequest, RunCommand};
 use milepost_ops::run::approve::{ApproveStep, RejectStep, Request as DecideRequest};
+use milepost_ops::run::question::QuestionLayout;
 use milepost_ops::run::status;
 use milepost_ops::run::view::{Presence, WaitingKind, WaitingView};
 use milepost_ops::{AgentCaller, Code, ElicitedCaller, Operation, Operations, Problem, Response};
@@ -86,7 +87,7 @@ impl ApprovalQuestion {
     }
 
     fn read(run: &str, waiting: &WaitingView) -> Option<ApprovalQuestion> {
-        let message = message(waiting);
+        let message = QuestionLayout::client().whole_question(waiting)?;
         (message.chars().count() <= limits::QUESTION_CHARS).then_some(())?;
         Some(ApprovalQuestion {
             run: waiting.run_id.clone().unwrap_or_else(|| run.to_owned()),
@@ -134,19 +135,6 @@ impl ApprovalQuestion {
     }
 }
 
-/// Describes everything that the decision covers.
-fn message(waiting: &WaitingView) -> String {
-    let mut lines = vec![waiting.message.clone()];
-    for shown in &waiting.shown {
-        lines.push(format!("- {}: {} {}", shown.step, shown.request, shown.arguments));
-    }
-    for change in &waiting.changes {
-        let (step, before, after) = (&change.step, &change.before, &change.after);
-        lines.push(format!("- {step} differs from what was approved: {before}, now {after}"));
-    }
-    lines.join("\n")
-}
-
 /// The form for a decision; `None` if the author's form does not fit a client's form.
 fn schema(form: Option<&Value>) -> Option<JsonObject> {
     let mut properties = Map::new();
@@ -173,7 +161,12 @@ fn plain(field: &Value) -> Option<Value> {
     matches!(kind, "string" | "number" | "integer" | "boolean").then_some(())?;
     let kept = ["type", "title", "description", "enum", "minimum", "maximum"];
     let kept = kept.into_iter().filter_map(|name| Some((name, field.get(name)?.clone())));
-    let kept: JsonObject = kept.map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut kept: JsonObject = kept.map(|(name, value)| (name.to_owned(), value)).collect();
+    for name in ["title", "description"] {
+        if let Some(Value::String(text)) = kept.get_mut(name) {
+            *text = elicitation::label(text);
+        }
+    }
     Some(Value::Object(kept))
 }
 
@@ -451,7 +444,9 @@ mod tests {
         let asks = json!({
             "kind": "approval", "step": "ok", "message": "Refund it?", "digest": "d",
             "presence": "elicitation",
-            "shown": [{"step": "refund", "request": "POST /refunds", "arguments": {"id": 1}}],
+            "source": {"run_id": "run_1", "workflow": "refunds", "folder": "/home/me/shop"},
+            "shown": [{"step": "refund", "request": "POST /refunds", "method": "POST",
+                "url": "https://api.example/refunds", "body": "{\"id\":1}", "arguments": {}}],
         });
         let mut run = json!({"run_id": "run_1", "status": "waiting", "waiting": [asks]});
         if !form.is_null() {
@@ -464,7 +459,18 @@ mod tests {
     fn what_would_be_done_stands_in_the_question() {
         let questions = asked(&waiting(&Value::Null));
         let message = &questions[0].message;
-        assert_eq!(message, "Refund it?\n- refund: POST /refunds {\"id\":1}");
+        let parts = [
+            "approval ok of refunds",
+            "run run_1",
+            "    │ /home/me/shop",
+            "    │ Refund it?",
+            "    │ https://api.example/refunds",
+            "    │ body {\"id\":1}",
+            "sends POST to api.example",
+        ];
+        for part in parts {
+            assert!(message.lines().any(|line| line == part), "{part}: {message}");
+        }
         let mut run = waiting(&Value::Null);
         run.waiting[0].presence = Some(Presence::Terminal);
         assert!(asked(&run).is_empty(), "that one is for a terminal");

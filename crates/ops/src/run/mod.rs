@@ -1,6 +1,7 @@
 //! Durable runs: this process's engine, and the operations on runs, one file each.
 
 pub mod approve;
+pub(crate) mod call_extras;
 pub mod cancel;
 pub(crate) mod consent;
 pub(crate) mod effect_bound;
@@ -16,6 +17,7 @@ pub mod pin;
 pub mod pin_notice;
 pub(crate) mod ports;
 pub(crate) mod prepare;
+pub mod question;
 pub(crate) mod request_sender;
 pub mod resume;
 pub mod retention;

@@ -13,7 +13,7 @@ use milepost_catalog::request::{Arguments, Payload, PreparedCommand, Request};
 use milepost_driver::clock::{monotonic, now_ms};
 use milepost_engine::command::StepCall;
 use milepost_engine::effect_bound::{EffectBound, is_read};
-use milepost_engine::event::{CallAnswer, RunCreated};
+use milepost_engine::event::{CallAnswer, CallExtras, RunCreated};
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
     BoxFuture, ChildRun, OpenWorld, OutgoingRequest, PreparedRun, RequestSender, RunContext,
@@ -36,6 +36,7 @@ use milepost_store::secrets::SecretName;
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::call_extras::UsedFiles;
 use super::errors::failure_of;
 use super::secret_placeholders::SecretPlaceholders;
 use super::world::{OpenedWorld, VersionChoice, WorldCache};
@@ -88,7 +89,7 @@ impl CatalogSender {
         CatalogSender { place: Arc::new(OpenedWorld::live(writer)), shared: Arc::new(shared) }
     }
 
-    fn writer(&self) -> &Writer {
+    pub(super) fn writer(&self) -> &Writer {
         &self.place.writer
     }
 
@@ -210,12 +211,17 @@ impl CatalogSender {
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
-        let (built, mask) = match self.built(sending, &drafted, &wanted) {
+        let (built, mask, files) = match self.built(sending, &drafted, &wanted) {
             Err(problem) if problem.code == Code::SecretNotAllowed => {
                 return Ok(failed(&problem, FailureKind::Withheld, true));
             }
             built => built?,
         };
+        if let Some(approved) = &sending.approved
+            && !approved.still(&self.extras_with(context, call, &drafted, files))
+        {
+            return Ok(failed(&changed(call), FailureKind::Changed, true));
+        }
         let request = catalog_client::outgoing(&built);
         // Nothing after this changes what the request does.
         let effect = effect_bound::effect(&request, &drafted.base, &built.path_template);
@@ -270,7 +276,7 @@ impl CatalogSender {
     }
 
     /// Looks up a command in this world.
-    fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
+    pub(super) fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let catalogs = &self.writer().reader.shelf;
         if let Some(pinned) = catalogs.pinned_command(text) {
             return pinned;
@@ -282,22 +288,22 @@ impl CatalogSender {
         }
     }
 
-    fn draft(&self, call: &StepCall) -> Result<DraftedRequest> {
+    pub(super) fn draft(&self, call: &StepCall) -> Result<DraftedRequest> {
         let (loaded, row) = self.command(&call.command)?;
         DraftedRequest::of(loaded, row, call)
     }
 
     /// Completes a drafted request with its secrets, files and idempotency key; also returns the
-    /// mask that hides the secrets.
+    /// mask that hides the secrets, and the files that were read.
     fn built<'d>(
         &self,
         sending: &OutgoingRequest,
         drafted: &'d DraftedRequest,
         wanted: &[String],
-    ) -> Result<(Cow<'d, Request>, Mask)> {
+    ) -> Result<(Cow<'d, Request>, Mask, UsedFiles)> {
         let OutgoingRequest { context, call, .. } = sending;
         let DraftedRequest { loaded, prepared, .. } = drafted;
-        let mut mask = Mask::guard();
+        let (mut mask, mut files) = (Mask::guard(), UsedFiles::default());
         let mut built = Cow::Borrowed(&drafted.built);
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
@@ -312,14 +318,18 @@ impl CatalogSender {
         if built.body.as_ref().is_some_and(Payload::has_files) {
             let own = built.to_mut();
             if let Some(payload) = own.body.take() {
-                let read = |path: &str| self.writer().reader.file(path, &SilentCaller);
+                let read = |path: &str| -> Result<Vec<u8>> {
+                    let contents = self.writer().reader.file(path, &SilentCaller)?;
+                    files.add(path, Some(&contents));
+                    Ok(contents)
+                };
                 own.body = Some(payload.with_files(read)?);
             }
         }
         if let Some(header) = keyed(&built, loaded, prepared.command()) {
             built.to_mut().headers.push((header.to_owned(), sending.idempotency_key.clone()));
         }
-        Ok((built, mask))
+        Ok((built, mask, files))
     }
 
     /// The problem if this process lacks a secret of the run that another process may have.
@@ -340,7 +350,7 @@ impl CatalogSender {
 
     /// A secret that belongs to the run rather than the vault: a given input, or an environment
     /// variable.
-    fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
+    pub(super) fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
         let run = &context.run;
         if let Some(variable) = name.strip_prefix(ENV) {
             return Some(self.variable(variable).ok_or_else(|| {
@@ -507,11 +517,11 @@ impl CatalogSender {
 /// the time it is sent.
 #[derive(Debug)]
 pub(crate) struct DraftedRequest {
-    loaded: Arc<LoadedCatalog>,
-    prepared: Arc<PreparedCommand>,
+    pub(super) loaded: Arc<LoadedCatalog>,
+    pub(super) prepared: Arc<PreparedCommand>,
     base: Url,
     /// Contains placeholders instead of secrets.
-    built: Request,
+    pub(super) built: Request,
 }
 
 impl DraftedRequest {
@@ -564,6 +574,14 @@ impl WorldView for CatalogSender {
 
     fn bound_of(&self, workflow: &str) -> Option<EffectBound> {
         self.place.bound_of(workflow)
+    }
+
+    fn extras(&self, context: &RunContext, call: &StepCall) -> CallExtras {
+        self.extras_now(context, call)
+    }
+
+    fn child_extras(&self, context: &RunContext, workflow: &str) -> CallExtras {
+        self.child_extras_now(context, workflow)
     }
 
     fn text_of(&self, workflow: &str) -> Option<String> {
@@ -832,6 +850,7 @@ mod tests {
             },
             call: call.clone(),
             digest,
+            approved: None,
             attempt: 1,
             idempotency_key: "run_1/list".to_owned(),
             permit: SendPermit::new(|| true),

@@ -219,6 +219,16 @@ impl OpenedWorld {
         self.texts.values().map(|text| &text.text).chain(records).cloned().collect()
     }
 
+    /// A workflow and all workflows it runs, as far as they exist.
+    pub(crate) fn workflows_below(&self, workflow: &str) -> Vec<Arc<CompiledWorkflow>> {
+        let ids = self.texts_below(workflow).into_keys();
+        ids.filter_map(|id| {
+            let live = || self.world.is_none().then(|| newest_text(&self.writer, &id)).flatten();
+            self.texts.get(&id).cloned().or_else(live)?.compiled()
+        })
+        .collect()
+    }
+
     /// The sources of a workflow and of all workflows it runs, by id; `None` for a missing one.
     pub(crate) fn texts_below(&self, workflow: &str) -> BTreeMap<String, Option<Arc<str>>> {
         let (mut known, mut open) = (BTreeMap::new(), vec![workflow.to_owned()]);

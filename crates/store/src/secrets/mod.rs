@@ -4,6 +4,7 @@
 //! The environment is consulted first, then the configured backend. A value never appears in an
 //! error, in `Debug` output, or unencrypted on disk.
 
+mod code;
 mod encrypted;
 mod entry;
 mod environment;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use milepost_model::secret::{Secret, known_secrets};
 use url::Origin;
 
+pub use code::SecretCodes;
 use encrypted::EncryptedFile;
 use entry::{SecretEntries, StoredSecret};
 pub use environment::Environment;
