@@ -1,8 +1,8 @@
 //! Secret values, and masking them in everything that is shown.
 //!
-//! Data is never masked: what is stored, compared or sent keeps its value. [`known_secrets`] lists the
-//! secrets of this process, and everything that people or models see is masked with it where the
-//! output is built, before it is truncated, because half a secret would not be found.
+//! Data is never masked: what is stored, compared or sent keeps its value. [`known_secrets`] lists
+//! the secrets of this process, and everything that people or models see is masked with it where
+//! the output is built, before it is truncated, because half a secret would not be found.
 
 mod json_text;
 pub mod known_secrets;

@@ -256,7 +256,7 @@ impl Waiting {
 }
 
 #[test]
-fn data_survives_reading_comparing_and_writing_byte_for_byte() {
+fn soak_data_survives_reading_comparing_and_writing_byte_for_byte() {
     let cases = std::env::var("MILEPOST_SOAK").ok().and_then(|count| count.parse().ok());
     let (rounds, count) = (cases.unwrap_or(20_usize).div_ceil(20), 20);
     for round in 0..rounds {
