@@ -398,8 +398,10 @@ impl<'w, 'c> Walker<'w, 'c> {
 
     fn enters(&mut self, passes: &Passes<'w, 'c>, pass: &LoopPass<'w, 'c>) -> Result<bool, Halt> {
         // A conditional loop that has run is finished once the caller has moved on to the next pass
-        // of the enclosing loop.
-        if self.closed && passes.is_conditional() && pass.iteration > 0 {
+        // of the enclosing loop, because that pass may have changed the variable. In a run, what
+        // steps declare does not change in this way.
+        let changes = !passes.reads_only(&|name| self.scope.is_declared(name));
+        if self.closed && changes && passes.is_conditional() && pass.iteration > 0 {
             return Ok(false);
         }
         let decided = passes.goes_on(pass.iteration, &self.scope);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{WalkError, WalkScope};
+use super::{WalkError, WalkScope, root};
 use crate::condition::{Condition, MissingVariable, Truth, Variables};
 use crate::guide::{Count, LoopDoc, LoopType};
 
@@ -69,6 +69,16 @@ impl<'w, 'c> Passes<'w, 'c> {
         match if *wanted { truth } else { truth.negate() } {
             Truth::Undecided(found) => found,
             Truth::Holds | Truth::Fails => Vec::new(),
+        }
+    }
+
+    /// Whether its condition reads only variables of this kind.
+    pub(super) fn reads_only(&self, kind: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            Passes::Condition { condition, .. } => {
+                condition.variables().into_iter().all(|path| kind(root(path)))
+            }
+            Passes::Items(_) | Passes::Times(_) | Passes::Open => false,
         }
     }
 

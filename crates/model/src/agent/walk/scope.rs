@@ -114,6 +114,11 @@ impl<'w, 'c> WalkScope<'w, 'c> {
         self.run.and_then(|run| run.in_pass(path, &self.passes, depth, decisiveness))
     }
 
+    /// Whether, in a durable run, the outputs of steps decide what a variable is.
+    pub(super) fn is_declared(&self, name: &str) -> bool {
+        self.run.is_some_and(|run| run.declared.has(name))
+    }
+
     /// All that is known in a durable run, for conditions that would otherwise be undecided.
     pub(super) fn known(&self) -> Known<'_, 'w, 'c> {
         Known(self)
