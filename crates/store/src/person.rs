@@ -343,7 +343,7 @@ mod tests {
             waits.push(wait);
             if !wait.is_zero() {
                 // Too soon, even the right PIN is not looked at, and nothing is counted.
-                let soon = later(now, wait - Duration::from_millis(1));
+                let soon = later(now, wait.saturating_sub(Duration::from_millis(1)));
                 let told = person.unlock(&right, soon);
                 assert!(matches!(told, Err(PersonError::TooSoon { .. })), "{told:?}");
             }
