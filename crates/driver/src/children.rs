@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use milepost_engine::consent::ConsentTerms;
 use milepost_engine::effect_bound::WriteCounts;
 use milepost_engine::event::{BudgetKind, ChildOutcome, Parent};
 use milepost_engine::interpreter::WorldView;
@@ -305,6 +306,7 @@ pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
         mock: head.mock,
         presence: head.presence,
         bound: head.bound.as_deref().cloned().map(Arc::new),
+        reviewed: head.consent.as_deref().is_none_or(ConsentTerms::is_of_reviewed),
     }
 }
 

@@ -74,6 +74,8 @@ pub struct RunContext {
     pub presence: Presence,
     /// What the run can change; no other write is sent.
     pub bound: Option<Arc<EffectBound>>,
+    /// Whether a person looked at the run's text, so that nothing needs their consent.
+    pub reviewed: bool,
 }
 
 /// One request made by a run.

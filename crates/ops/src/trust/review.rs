@@ -169,8 +169,8 @@ fn folder_of(reader: &Reader, entry: &LibraryEntry) -> Option<PathBuf> {
         .map(|asking| asking.folder)
 }
 
-/// Records that a person reviewed a workflow by saving or running it at a terminal. With a PIN, only
-/// a signature counts, so nothing is recorded here.
+/// Records that a person reviewed a workflow by saving or running it at a terminal. With a PIN,
+/// only a signature counts, so nothing is recorded here.
 pub(crate) fn note(writer: &Writer, call: &dyn Caller, id: &str) -> Result<()> {
     let pinned = crate::run::person::of(writer).key().or_problem()?.is_some();
     if call.kind() != CallerKind::Person || !call.is_at_terminal() || pinned {
