@@ -45,10 +45,9 @@ pub(crate) async fn run(
     let compiled = WorkflowSubject::compiled(&writer.reader, manifest, workflow_id)?;
     let (mock, relaxed) = (request.mock, request.relaxed);
     let wanted = WantedRun::new(id, compiled, request.inputs, actor(call));
-    let text = match request.workflow_id {
-        Some(_) => TextSource::Library,
-        None => TextSource::Given,
-    };
+    // A person may name a file; what counts is whether they reviewed exactly this text.
+    let is_named = request.workflow_id.is_some() || call.kind() == CallerKind::Person;
+    let text = if is_named { TextSource::Library } else { TextSource::Given };
     prepared(writer, writer.sender()?, call, WantedRun { mock, relaxed, text, ..wanted }).await
 }
 
@@ -113,9 +112,9 @@ struct WantedRun {
 /// Where the text of a run comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TextSource {
-    /// A workflow in the library, named by its id.
+    /// A workflow in the library, or a text that a person named.
     Library,
-    /// The call itself.
+    /// An agent's call.
     Given,
     /// The program, for what a caller asked for.
     Own,
