@@ -77,6 +77,14 @@ impl ConsentTerms {
         self.writes.is_empty() && self.origins.is_empty()
     }
 
+    /// Whether a person looked at the text, so that only the policy needs something.
+    pub fn is_of_reviewed(&self) -> bool {
+        match self.because {
+            ConsentReason::Policy => true,
+            ConsentReason::Unreviewed | ConsentReason::Call | ConsentReason::Pin => false,
+        }
+    }
+
     /// The terms for a run that this run starts. A yes covers both, but requests that are approved
     /// individually still are.
     #[must_use]

@@ -9,6 +9,7 @@ use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
+use crate::consent::ConsentTerms;
 use crate::effect_bound::{EffectBound, WriteCounts};
 use crate::event::{Actor, BudgetKind, CallExtras, Parent, Presence, RunCreated};
 use crate::interpreter::command::StepCall;
@@ -75,6 +76,8 @@ pub struct RunContext {
     pub presence: Presence,
     /// What the run can change; no other write is sent.
     pub bound: Option<Arc<EffectBound>>,
+    /// Whether a person looked at the run's text, so that nothing needs their consent.
+    pub reviewed: bool,
 }
 
 impl RunContext {
@@ -87,6 +90,7 @@ impl RunContext {
             mock: state.head.mock,
             presence: state.head.presence,
             bound: state.head.bound.as_deref().cloned().map(Arc::new),
+            reviewed: state.head.consent.as_deref().is_none_or(ConsentTerms::is_of_reviewed),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Calls that a person has to agree to first. Each is a run with one step, so that it is asked about,
-//! recorded and recovered like any other request.
+//! Calls that a person has to agree to first. Each is a run with one step, so that it is asked
+//! about, recorded and recovered like any other request.
 
 use std::sync::Arc;
 use std::time::Duration;

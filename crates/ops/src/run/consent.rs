@@ -39,6 +39,9 @@ impl ConsentCase {
     }
 
     fn reason(self) -> ConsentReason {
+        if self.reviewed {
+            return ConsentReason::Policy;
+        }
         match self.by {
             ActorKind::Agent | ActorKind::Engine if self.direct => ConsentReason::Call,
             ActorKind::Agent | ActorKind::Engine => ConsentReason::Unreviewed,

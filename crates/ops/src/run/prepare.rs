@@ -6,7 +6,7 @@ use std::sync::Arc;
 use milepost_driver::clock::now_ms;
 use milepost_driver::{new_nonce, new_run_id};
 use milepost_engine::consent::ConsentTerms;
-use milepost_engine::effect_bound::WriteCounts;
+use milepost_engine::effect_bound::{EffectBound, WriteCounts};
 use milepost_engine::event::{Actor, ActorKind, BudgetKind, Parent, Presence, RunCreated};
 use milepost_engine::ports::{
     ChildRun, Durability, PreparedRun, RememberedInputs, RunContext, remembered_in,
@@ -25,6 +25,7 @@ use super::consent::{self, ConsentCase};
 use super::request_sender::CatalogSender;
 use super::secret_placeholders::SecretPlaceholders;
 use super::start;
+use super::world::OpenedWorld;
 use crate::author;
 use crate::compiled_workflow::CompiledWorkflow;
 use crate::inputs;
@@ -46,10 +47,9 @@ pub(crate) async fn run(
     let compiled = WorkflowSubject::compiled(&writer.reader, manifest, workflow_id)?;
     let (mock, relaxed) = (request.mock, request.relaxed);
     let wanted = WantedRun::new(id, compiled, request.inputs, actor(call));
-    let text = match request.workflow_id {
-        Some(_) => TextSource::Library,
-        None => TextSource::Given,
-    };
+    // A person may name a file; what counts is whether they reviewed exactly this text.
+    let is_named = request.workflow_id.is_some() || call.kind() == CallerKind::Person;
+    let text = if is_named { TextSource::Library } else { TextSource::Given };
     prepared(writer, writer.sender()?, call, WantedRun { mock, relaxed, text, ..wanted }).await
 }
 
@@ -115,9 +115,9 @@ struct WantedRun {
 /// Where the text of a run comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TextSource {
-    /// A workflow in the library, named by its id.
+    /// A workflow in the library, or a text that a person named.
     Library,
-    /// The call itself.
+    /// An agent's call.
     Given,
     /// The program, for what a caller asked for.
     Own,
@@ -179,26 +179,17 @@ async fn prepared(
     let config = writer.reader.config()?;
     let budget = budget(workflow, &config.budget, &rest);
     let person = super::person::key(writer).await?;
-    let reviewed = match &text {
-        TextSource::Library => review::granted(&world, workflow, &compiled.text_hash)?,
-        TextSource::Given | TextSource::Own | TextSource::Child(_) => None,
-    };
-    let inherits = matches!(text, TextSource::Child(_)).then_some(above.as_ref()).flatten();
-    let alone = match inherits {
-        Some((_, above)) => above.presence == Presence::Policy,
-        None => reviewed.as_ref().is_some_and(|reviewed| reviewed.alone),
-    };
-    let presence = match alone {
+    let standing = TextStanding::of(&world, &compiled, &text, above.as_ref())?;
+    let presence = match standing.alone {
         true => Presence::Policy,
         false => presence(workflow, &config.approvals, person.is_some())?,
     };
     let case = ConsentCase {
         by: actor.kind,
-        reviewed: reviewed.is_some(),
+        reviewed: standing.reviewed,
         direct: text == TextSource::Own,
         pin: person.is_some(),
     };
-    let over = inherits.and_then(|(_, above)| above.bound.clone());
     let mut created = RunCreated {
         run: id.as_str().to_owned(),
         workflow: workflow.id.value.to_string(),
@@ -221,21 +212,7 @@ async fn prepared(
         bound: None,
         consent: None,
     };
-    let bound = world.bound(workflow, &created);
-    let bound = match (&text, over) {
-        (TextSource::Child(handed), Some(over)) => bound.within(&over, handed),
-        _ => bound,
-    };
-    if !mock {
-        let terms = consent::terms(&world, workflow, &bound, case)?;
-        // The parent's question covered this run as well.
-        let terms = match text {
-            TextSource::Child(_) => terms.map(ConsentTerms::inherited),
-            TextSource::Library | TextSource::Given | TextSource::Own => terms,
-        };
-        created.consent = terms.filter(|terms| !terms.is_empty()).map(Box::new);
-    }
-    created.bound = Some(Box::new(bound));
+    bind(&mut created, &world, workflow, text, standing.over, case)?;
     if created.person.is_none() {
         writer.unsigned.add(id.clone());
     }
@@ -253,6 +230,68 @@ async fn prepared(
         pinned: world.pinned_texts(),
         durability: if relaxed { Durability::Relaxed } else { Durability::Full },
     })
+}
+
+/// How far the text of a run was looked at.
+struct TextStanding {
+    /// Whether a person reviewed it, or a text that runs it.
+    reviewed: bool,
+    /// Whether its approvals are given without asking.
+    alone: bool,
+    /// The bound that the run's own must not exceed.
+    over: Option<Arc<EffectBound>>,
+}
+
+impl TextStanding {
+    fn of(
+        world: &OpenedWorld,
+        compiled: &CompiledWorkflow,
+        text: &TextSource,
+        above: Option<&(Parent, RunContext)>,
+    ) -> Result<TextStanding> {
+        Ok(match (text, above) {
+            (TextSource::Library, _) => {
+                let granted = review::granted(world, &compiled.workflow, &compiled.text_hash)?;
+                let alone = granted.as_ref().is_some_and(|granted| granted.alone);
+                TextStanding { reviewed: granted.is_some(), alone, over: None }
+            }
+            (TextSource::Child(_), Some((_, above))) => TextStanding {
+                reviewed: above.reviewed,
+                alone: above.presence == Presence::Policy,
+                over: above.bound.clone(),
+            },
+            (TextSource::Given | TextSource::Own | TextSource::Child(_), _) => {
+                TextStanding { reviewed: false, alone: false, over: None }
+            }
+        })
+    }
+}
+
+/// Records what a run can change, and what a person has to agree to.
+fn bind(
+    created: &mut RunCreated,
+    world: &OpenedWorld,
+    workflow: &Workflow,
+    text: TextSource,
+    over: Option<Arc<EffectBound>>,
+    case: ConsentCase,
+) -> Result<()> {
+    let bound = world.bound(workflow, created);
+    let bound = match (&text, over) {
+        (TextSource::Child(handed), Some(over)) => bound.within(&over, handed),
+        _ => bound,
+    };
+    if !created.mock {
+        let terms = consent::terms(world, workflow, &bound, case)?;
+        // The parent's question covered this run as well.
+        let terms = match text {
+            TextSource::Child(_) => terms.map(ConsentTerms::inherited),
+            TextSource::Library | TextSource::Given | TextSource::Own => terms,
+        };
+        created.consent = terms.filter(|terms| !terms.is_empty()).map(Box::new);
+    }
+    created.bound = Some(Box::new(bound));
+    Ok(())
 }
 
 /// Whether a workflow is one of the folder in force. Nothing in such a folder acts until it is

@@ -847,6 +847,7 @@ mod tests {
                 mock: false,
                 presence: milepost_engine::event::Presence::Terminal,
                 bound: None,
+                reviewed: false,
             },
             call: call.clone(),
             digest,

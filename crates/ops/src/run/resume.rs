@@ -493,8 +493,9 @@ async fn bind(
         || wish.world.is_some()
         || !wish.inputs.is_empty()
         || !wish.env.is_empty();
-    // Runs that were started by version 0.1.0 have no bound.
-    if head.bound.is_none() && !changed || head.consent.is_some() && !changed {
+    // Runs that were started by version 0.1.0 have no bound, and that of a child run is its share.
+    let keeps = head.bound.is_none() || head.consent.is_some() || head.parent.is_some();
+    if keeps && !changed {
         return Ok(());
     }
     let mut after = head.clone();

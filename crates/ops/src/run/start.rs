@@ -56,11 +56,12 @@ async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Resu
     let runs = writer.runs()?;
     let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
     // What a person runs at a terminal, they have looked at.
-    let looked_at = request.workflow_id.clone().filter(|_| !request.mock);
+    let is_mock = request.mock;
     let prepared = prepare::run(writer, call, request).await?;
+    let (id, text) = (prepared.workflow.clone(), prepared.created.text_hash.clone());
     let run = runs.start(prepared).await.or_problem()?;
-    if let Some(id) = looked_at {
-        review::note(writer, call, &id)?;
+    if !is_mock {
+        review::note(writer, call, id.as_str(), &text)?;
     }
     super::follow(runs, call, &run, patience).await
 }

@@ -169,11 +169,15 @@ fn folder_of(reader: &Reader, entry: &LibraryEntry) -> Option<PathBuf> {
         .map(|asking| asking.folder)
 }
 
-/// Records that a person reviewed a workflow by saving or running it at a terminal. With a PIN, only
-/// a signature counts, so nothing is recorded here.
-pub(crate) fn note(writer: &Writer, call: &dyn Caller, id: &str) -> Result<()> {
+/// Records that a person reviewed a workflow by saving or running it at a terminal. With a PIN,
+/// only a signature counts, so nothing is recorded here.
+pub(crate) fn note(writer: &Writer, call: &dyn Caller, id: &str, text: &str) -> Result<()> {
     let pinned = crate::run::person::of(writer).key().or_problem()?.is_some();
     if call.kind() != CallerKind::Person || !call.is_at_terminal() || pinned {
+        return Ok(());
+    }
+    // Only what is in the library can be run by its id.
+    if !writer.reader.workflow(id).is_ok_and(|entry| text_hash(&entry) == text) {
         return Ok(());
     }
     let report = report(writer, id)?;

@@ -1,5 +1,6 @@
 //! `workflow.save`: saves a source as a new workflow, or replaces an existing one.
 
+use milepost_model::digest::Digest;
 use milepost_model::document::Document;
 use milepost_model::finding::{Rule, Severity};
 use milepost_model::id::WorkflowId;
@@ -77,7 +78,8 @@ async fn save_workflow(writer: &Writer, call: &dyn Caller, request: Request) -> 
     let base = overrides.as_ref().map(|(_, version)| version.as_str());
     let saved = save(writer, &id, draft, expected, base)
         .map_err(|error| problem::of_change(error, &writer.reader))?;
-    review::note(writer, call, id.as_str())?;
+    let text = document.source.as_ref().map(Source::text).unwrap_or_default();
+    review::note(writer, call, id.as_str(), &Digest::of(text.as_bytes()).to_string())?;
     Ok(Response {
         workflow_id: id.to_string(),
         path: saved.path.display().to_string(),

@@ -164,9 +164,9 @@ fn a_direct_call_is_answered_as_before_once_the_person_has_agreed() {
     );
     let sent: Value = serde_json::from_str(&shop.server.last().body).expect("JSON");
     assert_eq!(sent, json!({"n": "${{ not.a.template }}"}));
-    let shown = agent.call("command_run", &json!({"command": "depot parts:list", "dry_run": true}));
+    let shown = agent.call("command_run", &json!({"command": "depot parts:get", "dry_run": true}));
     assert_eq!(shown["dry_run"], true, "{shown}");
-    let read = agent.call("command_run", &json!({"command": "depot parts:list"}));
+    let read = agent.call("command_run", &json!({"command": "depot parts:get"}));
     assert_eq!(read["status"], 201, "a read of an accepted API needs no question: {read}");
 }
 
