@@ -12,7 +12,7 @@ use milepost_ops::{AgentCommand, Caller, CallerKind, PromptError};
 use crate::calling_agent::CallingAgent;
 use crate::limits;
 use crate::table::cut;
-use crate::terminal::{is_quiet, safe, width};
+use crate::terminal::{is_quiet, safe, safe_lines, width};
 use crate::tty::{self, Echo};
 use crate::wrap;
 
@@ -106,14 +106,14 @@ impl Caller for TerminalUser {
             return None;
         }
         self.stop_spinner();
-        let question = wrapped(&format!("{} [y/N] ", safe(question)));
+        let question = wrapped(&format!("{} [y/N] ", safe_lines(question)));
         let (terminal, keys) = (io::stdin(), io::stdin().lock());
         is_yes(typed(tty::read_line(terminal, keys, io::stderr(), &question, Echo::On)))
     }
 
     fn ask_in_person(&self, question: &str) -> Option<bool> {
         self.stop_spinner();
-        is_yes(ask_tty(&format!("{} [y/N] ", safe(question)), Echo::On))
+        is_yes(ask_tty(&format!("{} [y/N] ", safe_lines(question)), Echo::On))
     }
 
     fn is_at_terminal(&self) -> bool {

@@ -88,8 +88,10 @@ impl FolderReport {
     /// The question for a person at a terminal.
     pub(crate) fn question(&self) -> String {
         let folder = self.folder.as_deref().unwrap_or(std::path::Path::new("."));
-        let mut lines = vec![format!("{} asks to:", folder.display())];
-        lines.extend(self.lines().into_iter().map(|line| format!("  {line}")));
+        // The folder's author wrote these lines; none of them may look like two.
+        let folder = folder.display().to_string();
+        let mut lines = vec![format!("{} asks to:", untrusted::escape(&folder))];
+        lines.extend(self.lines().iter().map(|line| format!("  {}", untrusted::escape(line))));
         if lines.len() == 1 {
             lines.push("    run its workflows".to_owned());
         }

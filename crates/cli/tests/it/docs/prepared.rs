@@ -72,7 +72,7 @@ pub(super) fn before(stage: &Stage, line: &str) -> String {
     if !line.contains(RUN) {
         return line.to_owned();
     }
-    if ["accept", "more-tries"].iter().any(|answer| line.ends_with(answer)) {
+    if ["accept", "more-tries"].iter().any(|answer| line.contains(answer)) {
         return line.replace(RUN, &used_up(stage));
     }
     let run = match line.starts_with("milepost decide") {
