@@ -422,7 +422,8 @@ fn a_workflow_that_runs_itself_has_a_bound() {
     for (name, next) in [("w", "v"), ("v", "u"), ("u", "v")] {
         let text = format!(
             "workflow: {name}\ninputs: {{n: {{type: integer}}}}\nsteps:\n\
-             - {{id: a, run: 'api {name}:create'}}\n- {{id: b, if: inputs.n > 1, run: workflow {next}}}\n"
+             - {{id: a, run: 'api {name}:create'}}\n\
+             - {{id: b, if: inputs.n > 1, run: workflow {next}}}\n"
         );
         flows.insert(name.to_owned(), flow(&text));
     }

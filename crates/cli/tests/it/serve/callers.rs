@@ -1,5 +1,5 @@
-//! Two callers of one server, each with a token of their own. Whatever one of them tries, nothing of
-//! the other's comes back, and nothing of the other's changes.
+//! Two callers of one server, each with a token of their own. Whatever one of them tries, nothing
+//! of the other's comes back, and nothing of the other's changes.
 
 use std::collections::BTreeSet;
 
@@ -178,11 +178,7 @@ fn attempts(operation: &OperationSpec, run: &str) -> Vec<Value> {
         | "workflow.resolve_inputs"
         | "workflow.step_plan"
         | "workflow.preview_rendered" => of_workflow(),
-        "workflow.purge_history" => {
-            let mut all = of_workflow();
-            all.push(json!({"input_keys": ["note"]}));
-            all
-        }
+        "workflow.purge_history" => [of_workflow(), vec![json!({"input_keys": ["note"]})]].concat(),
         "workflow.run" | "workflow.execute" => {
             let mut all = of_workflow();
             for id in ["asks", "done"] {
