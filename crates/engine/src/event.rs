@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use strum::{IntoStaticStr, VariantNames};
 
+use crate::consent::ConsentTerms;
+use crate::effect_bound::{CallEffect, EffectBound, WriteCounts};
 use crate::world::RunWorld;
 use crate::{BudgetUsage, Failure, StepKey};
 pub use call_extras::{CallExtras, UsedFile, UsedSecret};
@@ -172,6 +174,9 @@ pub enum Event {
         /// The budget that the child may use.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         rest: BTreeMap<BudgetKind, u64>,
+        /// How many of the writes in the run's bound the child may make.
+        #[serde(default, skip_serializing_if = "WriteCounts::is_empty")]
+        writes: WriteCounts,
     },
     /// The child run ended.
     ChildFinished {
@@ -180,6 +185,9 @@ pub enum Event {
         /// What the child has spent in total.
         #[serde(default, skip_serializing_if = "BudgetUsage::is_nothing")]
         spent: BudgetUsage,
+        /// The writes in its bound that the child has made in total.
+        #[serde(default, skip_serializing_if = "WriteCounts::is_empty")]
+        wrote: WriteCounts,
     },
     /// A budget is nearly used up.
     BudgetWarned {
@@ -272,6 +280,13 @@ pub struct RunCreated {
     /// Runs started by version 0.1.0 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
+    /// What the run can change. A child run has the part of its parent's bound that it needs.
+    /// Runs started by version 0.1.0 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Box<EffectBound>>,
+    /// What a person has to agree to before it is sent; absent if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Box<ConsentTerms>>,
 }
 
 /// The run and the step that started another run.
@@ -308,7 +323,7 @@ serialized_enum! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
-    /// The user's configuration approves this workflow unattended.
+    /// A person reviewed this text and allowed it to run alone.
     Policy,
     /// The client asked, and the person answered.
     Elicitation,
@@ -356,6 +371,9 @@ pub struct Attempt {
     /// The request as it may be shown, without secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<SentRequest>>,
+    /// What the request changes, if the run has a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Box<CallEffect>>,
 }
 
 /// The answer to a request.
@@ -578,6 +596,12 @@ pub struct Resumption {
     /// The run's new world, if it changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
+    /// What the run can change from now on, if its text, its inputs or its world changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Box<EffectBound>>,
+    /// What a person has to agree to from now on; meaningful only with `bound`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Box<ConsentTerms>>,
     /// How the person proved their presence, if the resumption needs a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,

@@ -165,6 +165,10 @@ pub(crate) const DRAFTED_REQUESTS: usize = 512;
 pub(crate) const STATUS_RUNS: usize = 50;
 /// Maximum number of steps suggested when a call could refer to several.
 pub(crate) const STEPS_OFFERED: usize = 5;
+/// Maximum number of lines about what a run can change.
+pub(crate) const BOUND_LINES: usize = 100;
+/// Maximum number of workflows whose bounds are kept for the runs of one world.
+pub(crate) const BOUNDS_KEPT: usize = 64;
 /// How long the check of a submission may take before the caller is asked to check back later.
 pub(crate) const SUBMIT_WAIT: Duration = Duration::from_secs(25);
 

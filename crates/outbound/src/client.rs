@@ -72,7 +72,7 @@ impl Default for SendOptions {
             body_bytes: limits::BODY_BYTES,
             oversize: Oversize::Fail,
             credentials: None,
-            mask: Mask::new(),
+            mask: Mask::guard(),
             route: None,
             attempt: 1,
             untold: false,

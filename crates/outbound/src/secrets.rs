@@ -11,6 +11,11 @@ use crate::outgoing::Outgoing;
 pub trait SecretSource: Send + Sync {
     /// The secret with this name.
     fn secret(&self, name: &str) -> Result<Secret, SecretSourceError>;
+
+    /// A user name or client id that is stored like a secret but is none: it is never masked.
+    fn identifier(&self, name: &str) -> Result<String, SecretSourceError> {
+        Ok(self.secret(name)?.reveal().to_owned())
+    }
 }
 
 /// Knows which secrets a request may carry.

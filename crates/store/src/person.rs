@@ -11,7 +11,6 @@
 mod delay;
 mod history;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -102,9 +101,6 @@ struct PersonFile {
     /// When the next attempt is accepted, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "is_zero")]
     not_before_ms: u64,
-    /// Workflows whose approvals are granted without asking, each with the person's signature.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    granted: BTreeMap<String, String>,
     /// Computed with the journal's key, so that write access to the file is not enough to reset the
     /// counter.
     #[serde(default)]
@@ -124,11 +120,6 @@ impl PersonFile {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_zero(ms: &u64) -> bool {
     *ms == 0
-}
-
-/// The string that is signed to have a workflow's approvals granted without asking.
-fn granted_text(workflow: &str) -> String {
-    format!("milepost unattended\n{workflow}")
 }
 
 /// The person who owns a data directory, identified by their PIN.
@@ -173,9 +164,9 @@ impl Person {
         let _lock = self.lock()?;
         // Written first: a key that was recorded and never used is harmless.
         PinHistory::read(&self.directory)?.add(&self.directory, entry)?;
-        let (salt, granted, mac) = (hex(&salt), BTreeMap::new(), String::new());
+        let (salt, mac) = (hex(&salt), String::new());
         let (cost, wrong, not_before_ms) = (limits::PIN_SCRYPT_LOG_N, 0, 0);
-        self.keep(PersonFile { salt, cost, key, wrong, not_before_ms, granted, mac })
+        self.keep(PersonFile { salt, cost, key, wrong, not_before_ms, mac })
     }
 
     /// Whether a PIN was ever set here, as far as is recorded outside the runs.
@@ -211,25 +202,6 @@ impl Person {
         let _lock = self.lock()?;
         let mut kept = self.kept()?.ok_or(PersonError::NotSet)?;
         self.admit(&mut kept, PinClock::now())
-    }
-
-    /// Allows the approvals of exactly these workflows to be granted without asking.
-    pub fn grant(&self, pin: &Secret, workflows: &[&str]) -> Result<(), PersonError> {
-        let mut granted = BTreeMap::new();
-        for workflow in workflows {
-            granted.insert((*workflow).to_owned(), self.sign(pin, &granted_text(workflow))?);
-        }
-        let _lock = self.lock()?;
-        let kept = self.kept()?.ok_or(PersonError::NotSet)?;
-        self.keep(PersonFile { granted, ..kept })
-    }
-
-    /// Whether the person allowed a workflow's approvals to be granted without asking; always true
-    /// if no PIN is set.
-    pub fn has_granted(&self, workflow: &str) -> Result<bool, PersonError> {
-        let Some(kept) = self.kept()? else { return Ok(true) };
-        let signature = kept.granted.get(workflow);
-        Ok(signature.is_some_and(|own| is_signed(&kept.key, &granted_text(workflow), own)))
     }
 
     /// Signs a string. A wrong PIN is counted before it is reported.
@@ -371,7 +343,7 @@ mod tests {
             waits.push(wait);
             if !wait.is_zero() {
                 // Too soon, even the right PIN is not looked at, and nothing is counted.
-                let soon = later(now, wait - Duration::from_millis(1));
+                let soon = later(now, wait.saturating_sub(Duration::from_millis(1)));
                 let told = person.unlock(&right, soon);
                 assert!(matches!(told, Err(PersonError::TooSoon { .. })), "{told:?}");
             }
@@ -498,19 +470,6 @@ mod tests {
         assert!(matches!(told, Err(PersonError::Damaged { .. })), "{told:?}");
         std::fs::write(person.path(), kept).expect("writes");
         person.sign(&Secret::new("correct"), "x").expect("signs");
-    }
-
-    #[test]
-    fn what_approves_by_itself_is_signed_for() {
-        let (_directory, person) = person();
-        assert!(person.has_granted("a").expect("is read"), "nobody set a PIN");
-        let pin = Secret::new("correct");
-        person.set_pin(&pin, None).expect("is set");
-        assert!(!person.has_granted("a").expect("is read"));
-        assert!(person.grant(&Secret::new("wrong-one"), &["a"]).is_err());
-        person.grant(&pin, &["a"]).expect("is granted");
-        assert!(person.has_granted("a").expect("is read"));
-        assert!(!person.has_granted("b").expect("is read"));
     }
 
     #[test]

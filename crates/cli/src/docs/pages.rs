@@ -57,6 +57,7 @@ pub(super) const ERRORS: &[(&str, &str)] = errors![
     INPUT_INVALID,
     INTERNAL_ERROR,
     INVALID_REQUEST,
+    MASKED_VALUE,
     METHOD_NOT_FOUND,
     OUTCOME_UNKNOWN,
     OUTPUT_INVALID,

@@ -147,7 +147,8 @@ impl Job<'_> {
         let working = locations.working.as_path();
         let path = ClientPaths::here(working).path(*client, *scope)?;
         let slot = client.slot(name);
-        let entry = client.entry(name, &client::command(client.needs_whole_path())?);
+        let command = client::command(client.needs_whole_path())?;
+        let entry = client.entry(name, &command, arguments.tools);
         let wish =
             EditRequest { path: &path, slot: &slot, entry: &entry, out: arguments.uninstall };
         // A project may come from someone else, so its symlinks must not lead outside it.

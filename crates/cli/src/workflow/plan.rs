@@ -100,6 +100,10 @@ fn show_plan(response: &Response, terminal: &mut Terminal) {
     terminal.table(&headings, steps().enumerate().map(|(index, step)| row(index, step)));
     let (steps, waves) = (count(steps().count(), "step"), count(response.waves, "wave"));
     terminal.line(format!("{steps} in {waves}, at most {} at a time", response.concurrency));
+    if !response.can_change.is_empty() {
+        terminal.line("what this run can change and call:");
+        response.can_change.iter().for_each(|line| terminal.line(format!("  {}", safe(line))));
+    }
 }
 
 fn row(index: usize, step: &PlannedStepView) -> Vec<String> {

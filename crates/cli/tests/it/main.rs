@@ -12,6 +12,7 @@ mod config;
 mod conversation;
 mod corpus;
 mod crash;
+mod data;
 mod demo;
 mod docs;
 mod doctor;

@@ -121,10 +121,10 @@ fn an_import_by_an_agent_leaves_connected_credentials_alone() {
     let words = ["catalog", "import", "moved.yaml", "--vendor", "shop", "--overwrite"];
     crate::finish(place.command().args(words).env("CLAUDECODE", "1"), "").ends(8);
     // Without a terminal nobody can be asked.
-    let ran = place.run(words).ends(2);
+    let ran = place.run(words).ends(7);
     assert!(ran.err.contains("CONFIRMATION_REQUIRED"), "{}", ran.err);
     assert!(ran.err.contains("--base-url https://good.example"), "{}", ran.err);
-    crate::rogue::terminal(&place, &words.join(" "), &["n"]).ends(2);
+    crate::rogue::terminal(&place, &words.join(" "), &["n"]).ends(7);
     assert_eq!(record(), before);
     // The same address is no loss.
     let same = json!({"source": "shop.yaml", "vendor": "shop", "overwrite": true});

@@ -9,7 +9,9 @@ use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
-use crate::event::{Actor, BudgetKind, CallExtras, Parent, RunCreated};
+use crate::consent::ConsentTerms;
+use crate::effect_bound::{EffectBound, WriteCounts};
+use crate::event::{Actor, BudgetKind, CallExtras, Parent, Presence, RunCreated};
 use crate::interpreter::command::StepCall;
 use crate::interpreter::{AttemptOutcome, WorldView};
 use crate::state::State;
@@ -70,6 +72,12 @@ pub struct RunContext {
     pub flow: Flow,
     /// Whether requests are answered by mocks instead of being sent.
     pub mock: bool,
+    /// The minimum proof of presence for decisions in the run.
+    pub presence: Presence,
+    /// What the run can change; no other write is sent.
+    pub bound: Option<Arc<EffectBound>>,
+    /// Whether a person looked at the run's text, so that nothing needs their consent.
+    pub reviewed: bool,
 }
 
 impl RunContext {
@@ -80,6 +88,9 @@ impl RunContext {
             defaulted: state.head.defaulted.clone(),
             flow: flow.clone(),
             mock: state.head.mock,
+            presence: state.head.presence,
+            bound: state.head.bound.as_deref().cloned().map(Arc::new),
+            reviewed: state.head.consent.as_deref().is_none_or(ConsentTerms::is_of_reviewed),
         }
     }
 }
@@ -137,6 +148,8 @@ pub struct ChildRun {
     pub inputs: Map<String, Value>,
     /// The budget that it may use.
     pub rest: BTreeMap<BudgetKind, u64>,
+    /// How many writes of each kind it may make.
+    pub writes: WriteCounts,
     /// The run and the step that start it.
     pub parent: Parent,
     /// The parent run, whose secrets may be passed on.

@@ -17,14 +17,12 @@ use milepost_model::id::RunId;
 
 use crate::interpreter::WorldView;
 use crate::interpreter::command::NextCommand;
-use crate::interpreter::evaluator::{
-    Execution, RunEvaluator, asks_status, context, field, is_loop,
-};
+use crate::interpreter::evaluator::{Execution, RunEvaluator, asks_status, field, is_loop};
 use crate::interpreter::scope::RunScope;
 use crate::interpreter::step_action::{millis, polls_until};
 use crate::ports::RunContext;
 use crate::state::{Phase, State, StepStatus};
-use crate::{Cause, Flow, StepKey, limits, secret_placeholder};
+use crate::{Cause, Flow, StepKey, limits, secret_placeholder, view};
 
 /// An exact count or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -378,7 +376,7 @@ impl<'o> Outlook<'o> {
             None => return fate,
             Some(When::Expr(bare)) if self.knows(&bare.expr) => self.names().holds("if", bare).ok(),
             Some(When::Condition(condition)) if !self.varies => {
-                match condition.decide(&Value::Object(context(self.state))) {
+                match condition.decide(&view::outer_variables(self.flow, self.state)) {
                     Truth::Holds => Some(true),
                     Truth::Fails => Some(false),
                     Truth::Undecided(_) => None,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::State;
+use crate::effect_bound::{CallEffect, WriteCounts};
 use crate::event::{
     ActorKind, ApprovalDecision, ApprovalRequest, Attempt, BudgetKind, CallAnswer, ChildOutcome,
     Submission, SubmissionIssue,
@@ -181,10 +182,16 @@ pub struct StepState {
     pub feedback: Option<String>,
     /// How many times it sent the run back.
     pub sent_back: u32,
+    /// The reset and the polling pass whose write was last counted.
+    pub counted: Option<(u32, u32)>,
+    /// What the last request would have changed, if it failed.
+    pub undone: Option<Box<CallEffect>>,
     /// The writes that took effect or may have done so, including those before a reset.
     pub wrote: Option<WriteRecord>,
     pub began_ms: Option<u64>,
     pub ended_ms: Option<u64>,
+    /// The sequence number of the event that ended it.
+    pub(crate) ended_seq: u64,
 }
 
 /// A child run that a step started.
@@ -195,8 +202,12 @@ pub struct ChildState {
     pub given: Option<String>,
     /// The budget that it may use.
     pub rest: BTreeMap<BudgetKind, u64>,
+    /// How many writes of each kind it may make.
+    pub handed: WriteCounts,
     /// The part of its spending that is already added to the parent's.
     pub counted: BudgetUsage,
+    /// The part of its writes that is already added to the parent's.
+    pub wrote: WriteCounts,
     /// Whether it had ended without success and was continued.
     pub continues: bool,
 }

@@ -77,12 +77,6 @@ pub(super) fn answer(answer: &Value) -> FormResult {
     serde_json::from_value(answer.clone()).map_or(FormResult::Declined, result)
 }
 
-/// The form for a yes-or-no question.
-pub(super) fn yes_or_no(question: &str) -> JsonObject {
-    let field = json!({"type": "boolean", "title": "Continue", "description": question});
-    schema(Map::from_iter([("confirm".to_owned(), field)]), &["confirm".to_owned()])
-}
-
 /// The schema of a form with these fields.
 pub(super) fn schema(properties: JsonObject, required: &[String]) -> JsonObject {
     Map::from_iter([

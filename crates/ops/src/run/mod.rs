@@ -3,6 +3,8 @@
 pub mod approve;
 pub(crate) mod call_extras;
 pub mod cancel;
+pub(crate) mod consent;
+pub(crate) mod effect_bound;
 pub(crate) mod errors;
 pub mod events;
 pub mod execute;
@@ -24,6 +26,7 @@ pub mod sent_request;
 pub mod settle;
 pub mod start;
 pub mod status;
+pub mod stored_operation;
 pub mod submit;
 pub mod view;
 pub(crate) mod world;

@@ -24,7 +24,7 @@ pub(crate) fn told(state: &Result<PinState, PersonError>) -> Option<String> {
             Some("a PIN was set, but `person.json` is missing, and with it the PIN".to_owned())
         }
         Ok(PinState::Replaced { at_ms }) => Some(format!(
-            "another PIN was set at {} without the old one: if that was not you, somebody else \
+            "another PIN was set at {} without the old one; if that was not you, somebody else \
              can decide in your name",
             crate::rfc3339(*at_ms)
         )),

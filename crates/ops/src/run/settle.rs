@@ -10,6 +10,7 @@ use milepost_engine::view::WaitingKind;
 
 use super::view::RunView;
 use super::{next_action, person, prepare};
+use crate::masked_values;
 use crate::prelude::*;
 
 /// What happened to which step.
@@ -75,6 +76,7 @@ operation! {
 async fn settle_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
     let decide = Invocation::of(SettleStep::NAME);
     person::only_a_person(call, "only a person can decide this", decide)?;
+    masked_values::refuse("output", request.output.as_ref())?;
     let runs = writer.runs()?;
     let run = super::find(runs, call, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;

@@ -275,6 +275,9 @@ pub struct DueView {
     pub title: Option<String>,
     /// What to do.
     pub prompt: String,
+    /// Variables that the prompt reads and that are not set; send them in `context`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// The role to take on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<String>,
@@ -297,6 +300,15 @@ pub struct DueView {
     /// A person's comment when sending it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
+    /// What must be true before the first step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preconditions: Vec<String>,
+    /// What to ask the user before the first step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clarification_prompts: Vec<String>,
+    /// Hints for all steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meta_guidance: Vec<String>,
 }
 
 /// What is wrong with a submission.
@@ -352,7 +364,7 @@ impl RunView {
             _ => None,
         });
         let run = &state.head.run;
-        let next = due_next(state, status).or_else(|| next(run, status, &waiting, variable));
+        let next = due_next(state, status).or_else(|| next(run, status, &waiting, variable, &due));
         RunView {
             run_id: state.head.run.clone(),
             workflow: state.head.workflow.clone(),
@@ -657,6 +669,7 @@ impl DueView {
             step_id: brief.key.as_str().to_owned(),
             title: brief.title,
             prompt: brief.prompt,
+            missing: brief.missing,
             agent_role: brief.role,
             guidance: brief.guidance,
             checks: brief.checks,
@@ -665,6 +678,9 @@ impl DueView {
             attempts_left: brief.attempts_left,
             issues: brief.issues.into_iter().map(IssueView::of).collect(),
             feedback: brief.feedback,
+            preconditions: brief.about.preconditions,
+            clarification_prompts: brief.about.clarification_prompts,
+            meta_guidance: brief.about.meta_guidance,
         }
     }
 }
@@ -714,6 +730,7 @@ fn next(
     status: RunStatus,
     waiting: &[WaitingView],
     variable: Option<&str>,
+    due: &[DueView],
 ) -> Option<NextAction> {
     let of = |kind: WaitingKind| waiting.iter().any(|one| one.kind == kind);
     Some(match status {
@@ -728,8 +745,9 @@ fn next(
         RunStatus::Waiting if of(WaitingKind::Lapsed) => NextAction::resume(run),
         RunStatus::Waiting if let Some(name) = variable => NextAction::variable(run, name),
         RunStatus::Waiting => {
-            let step = waiting.iter().find_map(|one| one.step.as_deref());
-            NextAction::submit(run, step.unwrap_or_default())
+            let step = waiting.iter().find_map(|one| one.step.as_deref()).unwrap_or_default();
+            let due = due.iter().find(|due| due.step_id == step);
+            NextAction::submit(run, step, due.map(|due| &*due.missing).unwrap_or_default())
         }
     })
 }

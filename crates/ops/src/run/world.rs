@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use milepost_engine::effect_bound::EffectBound;
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{PinnedText, WorldPin};
 use milepost_engine::world::{MissingWorld, RunWorld, WORLD_VERSION};
@@ -36,6 +37,8 @@ pub(crate) struct OpenedWorld {
     /// Recently drafted requests, by digest, so that each is drafted once and sent as recorded even
     /// if its catalog has changed in the meantime.
     pub(crate) drafts: LruCache<String, Arc<DraftedRequest>>,
+    /// What one run of each workflow can change.
+    pub(crate) bounds: LruCache<String, EffectBound>,
 }
 
 /// The source of a workflow that a run is pinned to.
@@ -189,7 +192,9 @@ impl OpenedWorld {
         pins: PinsById,
         texts: TextsById,
     ) -> OpenedWorld {
-        OpenedWorld { writer, world, pins, texts, drafts: LruCache::new(limits::DRAFTED_REQUESTS) }
+        let drafts = LruCache::new(limits::DRAFTED_REQUESTS);
+        let bounds = LruCache::new(limits::BOUNDS_KEPT);
+        OpenedWorld { writer, world, pins, texts, drafts, bounds }
     }
 
     /// Whether the workflow calls catalogs or runs other workflows.

@@ -1,5 +1,6 @@
 //! `workflow.save`: saves a source as a new workflow, or replaces an existing one.
 
+use milepost_model::digest::Digest;
 use milepost_model::document::Document;
 use milepost_model::finding::{Rule, Severity};
 use milepost_model::id::WorkflowId;
@@ -11,7 +12,9 @@ use super::{
     DocumentFormat, ReadOnlyWorkflow, ViolationView, change, elsewhere, expecting, problem, read,
     violations,
 };
+use crate::masked_values;
 use crate::prelude::*;
+use crate::trust::review;
 
 /// What to save, and what it may replace.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +63,8 @@ operation! {
     example: {"content": "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n"};
 }
 
-async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
+async fn save_workflow(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    masked_values::refuse_in_text("content", &request.content)?;
     let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
         (ExpectedVersion::Any, false) => ExpectedVersion::Absent,
         (expected, _) => expected,
@@ -74,6 +78,8 @@ async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Res
     let base = overrides.as_ref().map(|(_, version)| version.as_str());
     let saved = save(writer, &id, draft, expected, base)
         .map_err(|error| problem::of_change(error, &writer.reader))?;
+    let text = document.source.as_ref().map(Source::text).unwrap_or_default();
+    review::note(writer, call, id.as_str(), &Digest::of(text.as_bytes()).to_string())?;
     Ok(Response {
         workflow_id: id.to_string(),
         path: saved.path.display().to_string(),

@@ -53,6 +53,7 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::IdInvalid, || say(&[], "workflow new Not!")),
     (Code::InputInvalid, runs::no_input),
     (Code::Internal, protocol::no_more_files),
+    (Code::MaskedValue, || say(&[("mask.yaml", MASK)], "workflow save mask.yaml")),
     (Code::MethodNotFound, protocol::no_method),
     (Code::OutcomeUnknown, runs::killed_while_it_wrote),
     (Code::OutputInvalid, runs::less_than_promised),
@@ -94,6 +95,9 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::WorkflowVersionConflict, documents::another_version),
     (Code::WorkflowVersionNotFound, documents::no_version),
 ];
+
+/// A workflow with a mask where a value should be.
+const MASK: &str = "workflow: mask\nsteps: [{id: a, set: {x: '[secret:K]'}}]\n";
 
 /// Runs a command in a folder with these files.
 fn say(files: &[(&str, &str)], command: &str) -> Told {

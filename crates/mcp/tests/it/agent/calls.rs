@@ -219,14 +219,12 @@ fn an_agent_names_the_inputs_to_forget() {
     let mut agent = Agent::connect(&place);
     let refused = agent.refused("workflow_purge_history", &json!({}));
     assert_eq!(refused["error_code"], "PARAMS_INVALID", "{refused}");
-    assert_eq!(refused["next"], Value::Null, "no token: {refused}");
-    // If nothing would be lost, no confirmation is requested.
+    assert_eq!(refused["next"], Value::Null, "{refused}");
+    // If nothing would be lost, nobody is asked.
     let keeps = json!({"workflow_id": "keeps"});
     assert_eq!(agent.call("workflow_purge_history", &keeps)["removed"], 0);
     let run = json!({"workflow_id": "keeps", "inputs": {"n": 1}, "wait_s": 20});
     agent.call("workflow_run", &run);
-    let refused = agent.refused("workflow_purge_history", &keeps);
-    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
-    let forgotten = agent.call("workflow_purge_history", &refused["next"]["arguments"]);
-    assert_eq!(forgotten["removed"], 1, "{forgotten}");
+    let asked = agent.call("workflow_purge_history", &keeps);
+    assert_eq!(asked["waiting"][0]["kind"], "approval", "{asked}");
 }
