@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use milepost_model::untrusted;
 use milepost_store::catalogs::CatalogRecord;
 use milepost_store::{
     AskingFolder, Config, Digest, Distrust, FolderAsks, FolderGrant, FolderStanding, Grant,
