@@ -13,6 +13,7 @@ use crate::deferred_args::Deferred;
 use crate::demo::args::DemoArgs;
 use crate::failure::CliError;
 use crate::log::LogArgs;
+use crate::policy::PolicyArgs;
 use crate::run::args as run;
 use crate::secret::SecretCommand;
 use crate::server::args::{McpArgs, ServeArgs};
@@ -147,6 +148,9 @@ pub(crate) enum CliCommand {
     #[command(after_help = "Example: milepost grants\n\
         Example: milepost grants revoke 4f1c09")]
     Grants(Deferred<GrantsArgs>),
+    /// Show what writes need before they are sent
+    #[command(after_help = "Example: milepost policy check refund-order")]
+    Policy(Deferred<PolicyArgs>),
     /// Manage the PIN that signs your decisions
     #[command(subcommand)]
     #[command(after_help = "Example: milepost person set-pin")]
@@ -267,13 +271,13 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigGetArgs {
-    /// The key, such as `confirm` or `budget.writes`
+    /// The key, such as `policy.writes` or `budget.writes`
     pub(crate) key: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigSetArgs {
-    /// The key, such as `confirm` or `budget.writes`
+    /// The key, such as `policy.writes` or `budget.writes`
     pub(crate) key: String,
     /// The new value; separate several with commas
     pub(crate) value: Option<String>,

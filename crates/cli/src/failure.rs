@@ -10,7 +10,7 @@ use milepost_store::FileError;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::terminal::{Terminal, safe};
+use crate::terminal::{Terminal, safe, safe_lines};
 use crate::wording;
 
 /// The result of a command, or of a part of one.
@@ -95,7 +95,7 @@ pub(crate) fn show_problem(
     terminal.notice(format!("error[{code}]: {}", safe(message)));
     details.iter().for_each(|line| terminal.notice(line));
     if !hint.is_empty() {
-        terminal.notice(format!("hint: {}", safe(hint)));
+        terminal.notice(format!("hint: {}", safe_lines(hint)));
     }
     terminal.notice(format!("more: milepost docs {code}"));
 }

@@ -15,7 +15,7 @@ use crate::argument_values::{file_text, object_or_file};
 use crate::document;
 use crate::exit::Exit;
 use crate::failure::CliResult;
-use crate::terminal::{Terminal, safe};
+use crate::terminal::{Terminal, safe, safe_lines};
 
 pub(crate) fn run(command: &GuideCommand, terminal: &mut Terminal) -> CliResult {
     match command {
@@ -101,7 +101,7 @@ fn show_next(next: &NextStep, args: &GuideNextArgs, terminal: &mut Terminal) {
         let text = |key: &str| step[key].as_str().unwrap_or_default();
         terminal.line(format!("{} — {}\n", text("id"), safe(text("title"))));
     }
-    terminal.line(safe(&guidance.prompt));
+    terminal.line(safe_lines(&guidance.prompt));
     if !guidance.validation_criteria.is_empty() {
         terminal.line("\nThe output is checked for:");
         for message in &guidance.validation_criteria {

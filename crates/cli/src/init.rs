@@ -56,6 +56,8 @@ pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CliResult {
     } else {
         made.push(import_sample(&folder, is_new)?);
     }
+    let is_trusted =
+        folder::report(session_at(&folder)?.operations.writer().reader())?.is_trusted();
     let run = format!("milepost run {WORKFLOW} --mock");
     let next = match &args.dir {
         Some(dir) => format!("cd {} && {run}", shell_quoted(&dir.display().to_string())),
@@ -67,10 +69,8 @@ pub(crate) fn run(args: &InitArgs, terminal: &mut Terminal) -> CliResult {
         project.made.iter().for_each(|path| terminal.line(format!("created {}", safe(path))));
         project.kept.iter().for_each(|path| terminal.line(format!("kept {}", safe(path))));
         warn_of_overrides(terminal);
-        if !is_new {
-            terminal.remark(
-                "the folder existed before: nothing in it acts until you run `milepost trust`",
-            );
+        if !is_trusted {
+            terminal.remark("warning: nothing here acts until you trust it with `milepost trust`");
         }
         terminal.remark(format!("next: {}", safe(&project.next)));
     })
@@ -100,13 +100,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 /// Imports the sample's API into the project and returns the path of its record. Everything in a
 /// new project comes from this program, so it is trusted.
 fn import_sample(folder: &Path, is_new: bool) -> CliResult<PathBuf> {
-    // Always import into the project, even if environment variables point elsewhere.
-    let variable = |name: &str| match name.starts_with("REGISTRY_") {
-        true => None,
-        false => environment::variable(name),
-    };
-    let locations = Locations::resolve(&variable, folder);
-    let session = CliSession::open_at(locations, environment::variables())?;
+    let session = session_at(folder)?;
     let source = folder.join(FOLDER).join(DOCUMENT).display().to_string();
     let imported = session.run::<ImportOpenApi>(Request {
         source,
@@ -123,6 +117,16 @@ fn import_sample(folder: &Path, is_new: bool) -> CliResult<PathBuf> {
         trust_new(&session)?;
     }
     Ok(PathBuf::from(imported.catalog_path))
+}
+
+/// A session in the project, even if environment variables point elsewhere.
+fn session_at(folder: &Path) -> CliResult<CliSession> {
+    let variable = |name: &str| match name.starts_with("REGISTRY_") {
+        true => None,
+        false => environment::variable(name),
+    };
+    let locations = Locations::resolve(&variable, folder);
+    CliSession::open_at(locations, environment::variables())
 }
 
 /// Trusts the new project. If that needs a PIN and there is no terminal, it is asked for later.

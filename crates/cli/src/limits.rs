@@ -75,3 +75,5 @@ pub(crate) const JWKS_FILE_BYTES: usize = 256 << 10;
 
 /// Number of characters of a hash that are shown.
 pub(crate) const HASH_CHARS: usize = 12;
+/// Maximum number of characters of a form field's name in its prompt.
+pub(crate) const FIELD_CHARS: usize = 60;

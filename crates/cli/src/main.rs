@@ -22,6 +22,7 @@ mod install;
 mod limits;
 mod log;
 mod manual;
+mod policy;
 mod run;
 mod schema;
 mod secret;
@@ -94,6 +95,7 @@ fn dispatch(args: &CliArgs, terminal: &mut Terminal) -> CliResult {
         CliCommand::Backup(args) => run::backup(args, terminal),
         CliCommand::Restore(args) => run::restore(args, terminal),
         CliCommand::Inputs(command) => run::forget(command, terminal),
+        CliCommand::Policy(args) => policy::run(args, terminal),
         CliCommand::Trust(args) => trust::run(args, terminal),
         CliCommand::Untrust => trust::forget(terminal),
         CliCommand::Grants(args) => trust::grants(args, terminal),

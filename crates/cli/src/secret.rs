@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal};
 
 use clap::{Args, Subcommand};
-use milepost_model::secret::Secret;
+use milepost_model::limits::MASKED_CHARS_MIN;
+use milepost_model::secret::{Mask, Secret};
 use milepost_ops::secret::{self, SecretItem};
 use milepost_store::limits::SECRET_BYTES;
 use serde_json::json;
@@ -82,6 +83,7 @@ fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CliResult {
     // An invalid name is rejected before the user types a value.
     secret::check(&args.name, args.origin.as_deref())?;
     let value = value(&args.name)?;
+    let is_recognized = Mask::recognizes(&value);
     secret::set(&writer, &args.name, value, args.origin.as_deref())?;
     let stored = secret::list(&writer)?.into_iter().find(|item| item.name == args.name);
     terminal.answer(&stored, |terminal| {
@@ -91,6 +93,12 @@ fn set(args: &SetSecretArgs, terminal: &mut Terminal) -> CliResult {
             Some(origin) => format!("saved secret {name}, for {} only", safe(origin)),
             None => format!("saved secret {name}"),
         });
+        if !is_recognized {
+            terminal.remark(format!(
+                "warning: it has fewer than {MASKED_CHARS_MIN} characters, so it is not recognized \
+                 in what an API returns, and not masked there"
+            ));
+        }
         if stored.as_ref().is_some_and(|item| item.shadowed) {
             terminal.remark("warning: an environment variable takes precedence over it");
         }

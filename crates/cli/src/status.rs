@@ -1,5 +1,6 @@
 //! `milepost` without a command: open runs, pending questions, and the command to type next.
 
+use milepost_model::untrusted;
 use milepost_ops::Reader;
 use milepost_ops::run::overview::{RunOverview, WaitingItem, overview};
 
@@ -46,7 +47,7 @@ fn waiting(heading: &str, all: &str, asked: &[WaitingItem], terminal: &mut Termi
     terminal.line(format!("{heading}:"));
     for one in asked.iter().take(limits::STATUS_LINES) {
         let step = one.step.as_deref().map(|step| format!(" {step}")).unwrap_or_default();
-        let message = one.message.lines().next().unwrap_or_default();
+        let message = untrusted::inline(&one.message, terminal.width());
         let kind = run::waiting_name(one.kind);
         let line = format!("  {}  {kind}{step}: {message}", one.run_id);
         terminal.line(cut(&safe(&line), terminal.width()));

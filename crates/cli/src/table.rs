@@ -1,5 +1,6 @@
 //! Plain tables. Columns are as wide as needed; if they do not fit, the widest ones shrink.
 
+use milepost_model::secret::known_secrets;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::limits;
@@ -96,6 +97,8 @@ fn line(cells: &[String], columns: &[usize], width: usize) -> String {
 
 /// Truncates a string to a width, with an ellipsis.
 pub(crate) fn cut(text: &str, width: usize) -> String {
+    // Masked first, because half a secret would not be found later.
+    let text = &*known_secrets::shown(text);
     if text.width() <= width {
         return text.to_owned();
     }

@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use milepost_model::problem::{Code, Problem};
+use milepost_model::secret::known_secrets;
 pub(crate) use milepost_model::suggest::count;
+use milepost_model::untrusted;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
@@ -106,7 +108,8 @@ impl Terminal {
             let message = format!("cannot serialize the result: {error}");
             Problem::new(Code::Internal, message, "report this, including the command you ran")
         })?;
-        self.line(safe_json(&json));
+        // Masked first, because masking undoes the escapes in a string that contains a secret.
+        self.line(untrusted::escape_json(&known_secrets::shown(&json)));
         Ok(())
     }
 
@@ -117,21 +120,23 @@ impl Terminal {
 
     /// Writes a line of the result.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {
-        let text = text.as_ref();
+        let text = known_secrets::shown(text.as_ref());
         let text = match text.starts_with(NEXT) {
-            true => typeable(text, *IN_DEMO),
-            false => Cow::Borrowed(text),
+            true => typeable(&text, *IN_DEMO),
+            false => text,
         };
         self.write(|terminal| writeln!(terminal.out, "{text}"));
     }
 
     /// Writes paragraphs as part of the result, wrapped for a terminal.
     pub(crate) fn page(&mut self, text: &str) {
+        let text = &*known_secrets::shown(text);
         if self.wraps.0 { self.line(wrap::page(text, self.width)) } else { self.line(text) }
     }
 
-    /// Writes bytes unchanged, for a pipe or a file.
+    /// Writes bytes as they are, except for secrets, for a pipe or a file.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        let bytes = &*known_secrets::shown_bytes(bytes);
         // Bypasses the color filter. This thread holds the reentrant lock, so it can be taken
         // again.
         self.write(|_| io::stdout().write_all(bytes));
@@ -156,7 +161,8 @@ impl Terminal {
     /// Prints what the user must not miss: errors, and the subject of a question.
     pub(crate) fn notice(&mut self, text: impl AsRef<str>) {
         // If standard error is closed, there is nobody to notify.
-        let text = typeable(text.as_ref(), *IN_DEMO);
+        let text = known_secrets::shown(text.as_ref());
+        let text = typeable(&text, *IN_DEMO);
         let is_terminal = match self.err {
             Remarks::Stderr(_) => self.wraps.1,
             Remarks::Stdout => self.wraps.0,
@@ -223,35 +229,17 @@ pub(crate) fn width() -> usize {
     columns.or_else(asked).filter(|width| (20..=400).contains(width)).unwrap_or(100)
 }
 
-/// Whether a character could control the terminal or mislead the reader.
-fn is_unsafe(c: char) -> bool {
-    // Bidirectional control characters and the zero-width no-break space.
-    let turns = matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
-    c.is_control() || turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
-/// Escapes unsafe characters in JSON, where they can only occur in strings.
-pub(crate) fn safe_json(json: &str) -> String {
-    if !json.contains(is_unsafe) {
-        return json.to_owned();
-    }
-    // All of them have four-digit code points.
-    let code = |c: char| format!("\\u{:04x}", u32::from(c));
-    let parts = json.chars().map(|c| if is_unsafe(c) { code(c) } else { c.to_string() });
-    parts.collect()
-}
-
-/// Escapes unsafe characters in third-party text.
+/// Escapes third-party text for a part of a line.
 pub(crate) fn safe(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_unsafe(c) && c != '\n' {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    // Masked first, because an escaped or shortened secret would not be found later.
+    untrusted::escape(&known_secrets::shown(text)).into_owned()
+}
+
+/// Escapes third-party text that is the result of a command, and keeps its lines.
+pub(crate) fn safe_lines(text: &str) -> String {
+    let text = known_secrets::shown(text);
+    let lines = text.split('\n').map(untrusted::escape);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Quotes a word for a shell if necessary.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use milepost_model::secret::Secret;
+use milepost_model::secret::{Secret, known_secrets};
 use milepost_ops::{AgentCommand, Caller, CallerKind, PromptError};
 
 use crate::calling_agent::CallingAgent;
@@ -116,6 +116,10 @@ impl Caller for TerminalUser {
         is_yes(ask_tty(&format!("{} [y/N] ", safe(question)), Echo::On))
     }
 
+    fn is_at_terminal(&self) -> bool {
+        has_terminal()
+    }
+
     fn ask_pin(&self, question: &str) -> Result<Secret, PromptError> {
         self.stop_spinner();
         ask_tty(&safe(question), Echo::Off).map(Secret::new)
@@ -167,9 +171,10 @@ fn open_tty() -> io::Result<std::fs::File> {
 
 /// Wraps a question or a warning if it goes to a terminal.
 fn wrapped(text: &str) -> String {
+    let text = known_secrets::shown(text);
     match io::stderr().is_terminal() {
-        true => wrap::remark(text, width()).into_owned(),
-        false => text.to_owned(),
+        true => wrap::remark(&text, width()).into_owned(),
+        false => text.into_owned(),
     }
 }
 

@@ -110,6 +110,7 @@ const COMMANDS: &[CommandSpec] = &[
     typed_as("secret.allow", "secret allow", &["name"]),
     typed_as("trust", "trust", &[]),
     typed_as("untrust", "untrust", &[]),
+    typed_as("workflow.review", "workflow review", &[]),
     typed_as("grants", "grants", &[]),
     typed_as("grants.revoke", "grants revoke", &["id"]),
     typed_as("secret.list", "secret list", &[]),

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use milepost_model::untrusted::GUTTER;
 use unicode_width::UnicodeWidthStr;
 
 use crate::limits;
@@ -68,6 +69,8 @@ fn wrap_line(line: &str, width: usize, hang: usize) -> String {
             (_, true) => text.len() - number.len() + HANG,
             _ => hang,
         };
+    // A line about a step says why it failed in the words of others, which begin no row.
+    let gutter = if is_marked(line) { GUTTER } else { "" };
     let mut shown = " ".repeat(indent);
     let mut used = indent;
     let mut fresh = true;
@@ -76,7 +79,8 @@ fn wrap_line(line: &str, width: usize, hang: usize) -> String {
             shown.truncate(shown.trim_end_matches(' ').len());
             shown.push('\n');
             shown.push_str(&" ".repeat(hang));
-            (used, fresh) = (hang, true);
+            shown.push_str(gutter);
+            (used, fresh) = (hang + gutter.width(), true);
         }
         // Padding between columns is dropped at a line break.
         if fresh && word.is_empty() {
@@ -189,7 +193,7 @@ mod tests {
     #[test]
     fn lines_about_steps_are_prose() {
         let told = "  ✓ a\n  ✗ b  the server said something that does not fit in here";
-        let shown = "  ✓ a\n  ✗ b  the server said something that\n    does not fit in here";
+        let shown = "  ✓ a\n  ✗ b  the server said something that\n    │ does not fit in here";
         assert_eq!(remark(told, 40), shown);
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use milepost_engine::effect_bound::WriteCounts;
 use milepost_engine::event::{BudgetKind, ChildOutcome, Parent};
 use milepost_engine::interpreter::WorldView;
 use milepost_engine::ports::{ChildRun, JournalError, MessageId, RunContext};
@@ -27,6 +28,8 @@ pub(crate) struct Child {
     pub(crate) inputs: serde_json::Map<String, serde_json::Value>,
     /// The budget that remains for it.
     pub(crate) rest: BTreeMap<BudgetKind, u64>,
+    /// How many writes of each kind it may make.
+    pub(crate) writes: WriteCounts,
     /// Set if the run did not succeed and is to be continued: the generation of its step.
     pub(crate) again: Option<u32>,
     /// Without a permit, an existing run is looked up, but no new one is started.
@@ -77,6 +80,7 @@ impl From<Failure> for Hindrance {
 pub(crate) struct ChildEnd {
     outcome: ChildOutcome,
     spent: BudgetUsage,
+    wrote: WriteCounts,
 }
 
 impl ChildEnd {
@@ -89,7 +93,7 @@ impl ChildEnd {
             End::Failed(failure) => ChildOutcome::Failed { failure: (**failure).clone() },
             End::Canceled => ChildOutcome::Canceled,
         };
-        Some(ChildEnd { outcome, spent: state.spent })
+        Some(ChildEnd { outcome, spent: state.spent, wrote: state.written.clone() })
     }
 
     fn gone(run: &RunId) -> ChildEnd {
@@ -109,7 +113,7 @@ impl ChildEnd {
 /// The end of a run whose spending is zero or unknown.
 impl From<ChildOutcome> for ChildEnd {
     fn from(outcome: ChildOutcome) -> ChildEnd {
-        ChildEnd { outcome, spent: BudgetUsage::default() }
+        ChildEnd { outcome, spent: BudgetUsage::default(), wrote: WriteCounts::new() }
     }
 }
 
@@ -261,6 +265,7 @@ impl Driver {
             workflow: child.workflow.clone(),
             inputs: child.inputs.clone(),
             rest: child.rest.clone(),
+            writes: child.writes.clone(),
             parent: Parent { run: head.run.clone(), key: child.key.clone(), depth },
             actor: head.actor.clone(),
             durability: above.durability,
@@ -281,8 +286,8 @@ impl Driver {
         let again = child.again.map(|again| format!(":{again}")).unwrap_or_default();
         let Ok(id) = message(&format!("child:{}:{seq}{again}", child.run)) else { return };
         let run = child.run.as_str().to_owned();
-        let ChildEnd { outcome, spent } = end;
-        let signal = Signal::ChildEnded { key: child.key.clone(), run, outcome, spent };
+        let ChildEnd { outcome, spent, wrote } = end;
+        let signal = Signal::ChildEnded { key: child.key.clone(), run, outcome, spent, wrote };
         // A message that does not arrive is sent again when the parent is acquired.
         let _ = self.tell(&child.parent, &id, &signal, limits::PARENT_TOLD).await;
     }
@@ -290,14 +295,7 @@ impl Driver {
 
 /// The information about a run that a request sender needs.
 pub(crate) fn context(run: &RunId, flow: &Flow, state: &State) -> RunContext {
-    let head = &state.head;
-    RunContext {
-        run: run.clone(),
-        nonce: head.nonce.clone(),
-        defaulted: head.defaulted.clone(),
-        flow: flow.clone(),
-        mock: head.mock,
-    }
+    RunContext::new(run.clone(), flow, state)
 }
 
 /// Plans how a child run would continue.

@@ -234,8 +234,9 @@ impl RunTask {
         let again = step.filter(|_| inner.is_some_and(|inner| inner.continues));
         let again = again.map(|step| step.generation);
         let rest = inner.map(|inner| inner.rest.clone()).unwrap_or_default();
+        let writes = inner.map(|inner| inner.handed.clone()).unwrap_or_default();
         let (inputs, permit) = (serde_json::Map::new(), None);
-        Child { parent, key, run, workflow, inputs, rest, again, permit }
+        Child { parent, key, run, workflow, inputs, rest, writes, again, permit }
     }
 
     /// Handles the messages in the run's inbox.
@@ -572,7 +573,7 @@ impl RunTask {
 
     fn perform(&mut self, permit: &HeartbeatPermit, effect: RunEffect) {
         match effect {
-            RunEffect::Call { key, attempt, number, call, idempotency_key, digest } => {
+            RunEffect::Call { key, attempt, number, call, idempotency_key, digest, approved } => {
                 let span = trace::step(&key, &call.command, number);
                 let state = self.interpreter.state();
                 let context =
@@ -582,6 +583,7 @@ impl RunTask {
                     context,
                     call,
                     digest,
+                    approved,
                     attempt: number,
                     idempotency_key,
                     permit,
@@ -600,10 +602,11 @@ impl RunTask {
                     });
                 }
             }
-            RunEffect::StartChild { key, run, workflow, inputs, rest } => {
+            RunEffect::StartChild { key, run, workflow, inputs, rest, writes } => {
                 let Ok(run) = RunId::parse(&run) else { return };
                 let permit = Some(permit.clone());
-                let child = Child { inputs, rest, permit, ..self.child(key, run, workflow) };
+                let known = self.child(key, run, workflow);
+                let child = Child { inputs, rest, writes, permit, ..known };
                 let (driver, telling) = (self.driver.clone(), Arc::clone(&self.telling));
                 self.driver.deliver(async move {
                     let _telling = telling.read().await;

@@ -4,15 +4,15 @@ use milepost_model::output_check as rules;
 use milepost_model::problem::Code;
 use milepost_model::step::{Action, Prompt};
 use milepost_model::suggest;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::event::{
     Actor, ActorKind, ApprovalDecision, Event, Presence, Proof, Submission, SubmissionIssue,
 };
-use crate::interpreter::{WorldView, digest};
+use crate::interpreter::{WorldView, digest, run_variables};
 use crate::signal::{DecisionSignal, Reply, SubmissionSignal};
 use crate::state::{Phase, State, StepState};
-use crate::{Cause, Failure, Flow, StepKey, view};
+use crate::{Cause, Failure, Flow, StepKey, submitted_context, view};
 
 /// How a submission is handled.
 pub(crate) enum Admission {
@@ -40,8 +40,13 @@ fn read(flow: &Flow, state: &State, submitted: SubmissionSignal) -> Result<Admis
         if state.end.is_some() {
             return Err(Cause::HasEnded.into());
         }
-        let (by, values) = (submitted.by, submitted.context);
-        return Ok(Admission::Take(Event::ContextAdded { by, values }));
+        let keys: Vec<StepKey> = state.open().map(|(key, _)| key.clone()).collect();
+        let sent = submitted.context;
+        let values = submitted_context::agreed(flow, state, &keys, &Map::new(), sent)?;
+        if values.is_empty() {
+            return Ok(Admission::Answer(Reply::Done));
+        }
+        return Ok(Admission::Take(Event::ContextAdded { by: submitted.by, values }));
     };
     let wanted = digest(&json!({"output": output, "context": submitted.context}));
     let key = match state.end.is_some() {
@@ -100,24 +105,19 @@ fn judged(
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let mut context = view::variables(flow, state, &submission.key);
+    let key = submission.key.clone();
+    let structured = run_variables::object(flow, prompt, &submission.output);
+    let own = run_variables::variables_in(flow, &key, structured.clone().unwrap_or_default());
+    let sent = std::mem::take(&mut submission.context);
+    submission.context =
+        submitted_context::agreed(flow, state, std::slice::from_ref(&key), &own, sent)?;
+    let mut context = view::variables(flow, state, &key);
     if let Some(context) = context.as_object_mut() {
         context.extend(submission.context.clone());
+        run_variables::overlay(context, &own);
     }
-    let issues = rules::check_output(Some(prompt), &text, &context).map_err(|error| {
-        let hint = "ask the workflow's author to fix the rule";
-        Failure::new(Code::CriteriaInvalid, error.to_string(), hint)
-    })?;
-    let key = submission.key.clone();
-    if !issues.is_empty() {
-        let issues = issues.into_iter().map(|issue| SubmissionIssue {
-            message: issue.message,
-            suggestion: issue.suggestion.into(),
-        });
-        let Submission { attempt, digest, .. } = submission;
-        let (issues, counted) = (issues.collect(), true);
-        let rejected = Event::SubmissionRejected { key, attempt, digest, issues, counted };
-        return Ok(Admission::Take(rejected));
+    if flow.is_walked() {
+        submitted_context::decides_rules(prompt, &context)?;
     }
     // Output that matches a schema is structured data for later steps, not text.
     if prompt.output_schema.is_some()
@@ -125,10 +125,43 @@ fn judged(
     {
         submission.output = parsed;
     }
+    let issues = rules::check_output(Some(prompt), &text, &context).map_err(|error| {
+        let hint = "ask the workflow's author to fix the rule";
+        Failure::new(Code::CriteriaInvalid, error.to_string(), hint)
+    })?;
+    let unloopable = submitted_context::loop_issues(flow, &own);
+    if issues.is_empty() && !unloopable.is_empty() {
+        return Ok(rejected(flow, state, submission, unloopable));
+    }
+    if !issues.is_empty() {
+        let issues = issues.into_iter().map(|issue| SubmissionIssue {
+            message: issue.message,
+            suggestion: issue.suggestion.into(),
+        });
+        return Ok(rejected(flow, state, submission, issues.collect()));
+    }
+    if prompt.output_schema.is_none()
+        && let Some(structured) = structured
+    {
+        submission.output = Value::Object(structured);
+    }
     Ok(Admission::Take(match prompt.verify.is_empty() {
         true => Event::SubmissionAccepted(submission),
         false => Event::SubmissionReceived(submission),
     }))
+}
+
+fn rejected(
+    flow: &Flow,
+    state: &State,
+    submission: Submission,
+    issues: Vec<SubmissionIssue>,
+) -> Admission {
+    let Submission { key, attempt, digest, output, .. } = submission;
+    // A person decides about the last one, and is shown it.
+    let output = (attempts_left(flow, state, &key) <= 1).then_some(output);
+    let counted = true;
+    Admission::Take(Event::SubmissionRejected { key, attempt, digest, issues, counted, output })
 }
 
 /// The step execution that a submission is for.

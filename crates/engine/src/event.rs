@@ -3,6 +3,7 @@
 //! Events record facts and decisions, not progress. Recorded events are never edited: a field added
 //! later has a default, and if the meaning of a field changes, a new event is introduced.
 
+mod call_extras;
 pub(crate) mod cause;
 pub(crate) mod failure;
 mod sent_request;
@@ -16,8 +17,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use strum::{IntoStaticStr, VariantNames};
 
+use crate::consent::ConsentTerms;
+use crate::effect_bound::{CallEffect, EffectBound, WriteCounts};
 use crate::world::RunWorld;
 use crate::{BudgetUsage, Failure, StepKey};
+pub use call_extras::{CallExtras, UsedFile, UsedSecret};
 use milepost_model::serialized_enum;
 pub use sent_request::SentRequest;
 
@@ -120,6 +124,9 @@ pub enum Event {
         issues: Vec<SubmissionIssue>,
         /// Whether it uses up one of the attempts.
         counted: bool,
+        /// What was submitted, if it used up the last attempt and is not recorded elsewhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
     },
     /// The submission was judged and accepted.
     SubmissionAccepted(Submission),
@@ -167,6 +174,9 @@ pub enum Event {
         /// The budget that the child may use.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         rest: BTreeMap<BudgetKind, u64>,
+        /// How many of the writes in the run's bound the child may make.
+        #[serde(default, skip_serializing_if = "WriteCounts::is_empty")]
+        writes: WriteCounts,
     },
     /// The child run ended.
     ChildFinished {
@@ -175,6 +185,9 @@ pub enum Event {
         /// What the child has spent in total.
         #[serde(default, skip_serializing_if = "BudgetUsage::is_nothing")]
         spent: BudgetUsage,
+        /// The writes in its bound that the child has made in total.
+        #[serde(default, skip_serializing_if = "WriteCounts::is_empty")]
+        wrote: WriteCounts,
     },
     /// A budget is nearly used up.
     BudgetWarned {
@@ -267,6 +280,13 @@ pub struct RunCreated {
     /// Runs started by version 0.1.0 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
+    /// What the run can change. A child run has the part of its parent's bound that it needs.
+    /// Runs started by version 0.1.0 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Box<EffectBound>>,
+    /// What a person has to agree to before it is sent; absent if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Box<ConsentTerms>>,
 }
 
 /// The run and the step that started another run.
@@ -303,7 +323,7 @@ serialized_enum! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
-    /// The user's configuration approves this workflow unattended.
+    /// A person reviewed this text and allowed it to run alone.
     Policy,
     /// The client asked, and the person answered.
     Elicitation,
@@ -351,6 +371,9 @@ pub struct Attempt {
     /// The request as it may be shown, without secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<SentRequest>>,
+    /// What the request changes, if the run has a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Box<CallEffect>>,
 }
 
 /// The answer to a request.
@@ -451,6 +474,14 @@ pub struct ShownCall {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
     pub arguments: Value,
+    /// The request as it would be sent, without secrets. Absent for child runs, and in questions
+    /// asked by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Box<SentRequest>>,
+    /// What is added to the request when it is sent. Absent in questions asked by earlier versions,
+    /// whose approvals do not cover it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extras: Option<Box<CallExtras>>,
 }
 
 /// A difference from what was approved.
@@ -565,6 +596,12 @@ pub struct Resumption {
     /// The run's new world, if it changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<Box<RunWorld>>,
+    /// What the run can change from now on, if its text, its inputs or its world changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Box<EffectBound>>,
+    /// What a person has to agree to from now on; meaningful only with `bound`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Box<ConsentTerms>>,
     /// How the person proved their presence, if the resumption needs a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,

@@ -16,12 +16,14 @@ pub(crate) mod flow;
 mod frontier;
 pub(crate) mod output_contract;
 pub(crate) mod retry;
+pub(crate) mod run_variables;
 pub(crate) mod scope;
 pub(crate) mod step_action;
 
 use std::collections::BTreeMap;
 
 use milepost_model::document::hex;
+use milepost_model::id::RunId;
 use milepost_model::problem::Code;
 use milepost_model::step::Action;
 use serde::{Deserialize, Serialize};
@@ -29,15 +31,20 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::admission::Admission;
+use crate::consent::{self, ConsentQuestion, Gate};
+use crate::effect_bound::{CallEffect, EffectBound, WriteCounts};
 use crate::event::{
     Actor, ActorKind, ApprovalChange, ApprovalDecision, ApprovalRequest, Attempt, BudgetKind,
-    CallAnswer, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall, Submission,
-    SubmissionIssue,
+    CallAnswer, CallExtras, Event, JournalEntry, Resumption, SentRequest, Settlement, ShownCall,
+    Submission, SubmissionIssue,
 };
-use crate::interpreter::command::{ApprovalDraft, ChildStart, KeyedCall, NextCommand, StepCall};
+use crate::interpreter::command::{
+    ApprovalDraft, ChildStart, KeyedCall, NextCommand, PlannedCall, StepCall,
+};
 use crate::interpreter::evaluator::{Execution, RunEvaluator};
 use crate::interpreter::frontier::Frontier;
 use crate::interpreter::step_action::polls_until;
+use crate::ports::RunContext;
 use crate::resume::{self, ResumeAuthority};
 use crate::signal::{Reply, Signal, resumed_text, settled_text};
 use crate::state::{IllegalEvent, Phase, State, Status, StepState};
@@ -70,6 +77,22 @@ pub trait WorldView {
         timeout_ms.saturating_add(limits::ARRIVAL_MARGIN_MS)
     }
 
+    /// What one run of another workflow can change; `None` if that is not known before it starts.
+    fn bound_of(&self, _workflow: &str) -> Option<EffectBound> {
+        None
+    }
+
+    /// What would be added to a request when it is sent. Secrets and files are read for this.
+    fn extras(&self, _context: &RunContext, _call: &StepCall) -> CallExtras {
+        CallExtras::default()
+    }
+
+    /// Like [`WorldView::extras`], for a workflow and every workflow that it runs, together with
+    /// the requests that they may send.
+    fn child_extras(&self, _context: &RunContext, _workflow: &str) -> CallExtras {
+        CallExtras::default()
+    }
+
     /// A digest of the source of another workflow and of every workflow it runs; `None` if the
     /// workflow does not exist.
     fn text_of(&self, workflow: &str) -> Option<String>;
@@ -94,6 +117,8 @@ pub struct PreparedCall {
     /// The request itself, with placeholders in place of secrets; `None` if it does not go to an
     /// API.
     pub sent: Option<Box<SentRequest>>,
+    /// What it changes or reads; `None` if it does not go to an API.
+    pub effect: Option<CallEffect>,
 }
 
 /// Something that happened, as input to the interpreter.
@@ -151,6 +176,9 @@ pub enum RunEffect {
         idempotency_key: String,
         /// The recorded digest of the request. No other request may be sent.
         digest: String,
+        /// What a person approved to be added to the request, if they were asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<Box<CallExtras>>,
     },
     /// Give up on a request; its outcome must still be reported.
     Abort { key: StepKey, attempt: u64 },
@@ -162,6 +190,9 @@ pub enum RunEffect {
         inputs: Map<String, Value>,
         /// The budget that the child may use from now on.
         rest: BTreeMap<BudgetKind, u64>,
+        /// How many writes of each kind it may make.
+        #[serde(default, skip_serializing_if = "WriteCounts::is_empty")]
+        writes: WriteCounts,
     },
     /// Cancel a child run.
     CancelChild { run: String },
@@ -288,10 +319,14 @@ impl Interpreter {
                 // The current source no longer starts this child, but its end is still awaited.
                 continue;
             };
-            let rest = step.child.as_ref().map(|child| child.rest.clone()).unwrap_or_default();
+            let child = step.child.as_ref();
+            let rest = child.map(|child| child.rest.clone()).unwrap_or_default();
+            let writes = child.map(|child| child.handed.clone()).unwrap_or_default();
             let (key, run) = (key.clone(), run.to_owned());
             let canceled = self.state.canceling.is_some() && !self.flow.is_finally(&key);
-            effects.push(RunEffect::StartChild { key, run: run.clone(), workflow, inputs, rest });
+            let start =
+                RunEffect::StartChild { key, run: run.clone(), workflow, inputs, rest, writes };
+            effects.push(start);
             effects.extend(canceled.then_some(RunEffect::CancelChild { run }));
         }
         effects
@@ -317,7 +352,7 @@ impl Interpreter {
         let timers = state.open().filter_map(|(_, step)| step.phase.wakes_at());
         let asked = state.open().filter(|(_, step)| step.phase == Phase::Asking);
         let lapses = asked.filter_map(|(_, step)| step.request.as_ref()?.expires_at_ms);
-        let deadline = state.canceling.is_none().then_some(state.head.deadline_ms);
+        let deadline = state.deadline_ms().filter(|_| state.canceling.is_none());
         timers.chain(lapses).chain(deadline).min()
     }
 
@@ -409,7 +444,8 @@ impl Turn<'_> {
             return Ok(());
         }
         let now = self.now();
-        if now >= self.state().head.deadline_ms && self.state().canceling.is_none() {
+        let time_is_up = self.state().deadline_ms().is_some_and(|deadline| now >= deadline);
+        if time_is_up && self.state().canceling.is_none() {
             self.cancel(engine_actor(DEADLINE), None)?;
         }
         let is_due = |step: &StepState| step.phase.wakes_at().is_some_and(|at| at <= now);
@@ -486,6 +522,19 @@ impl Turn<'_> {
             Ok(prepared) => prepared,
             Err(failure) => return self.record(Event::StepFailed { key, failure }),
         };
+        let idempotency_key = {
+            let state = self.state();
+            idempotency_key(&state.head.run, &key, state.step(&key))
+        };
+        match consent::of_call(self.state(), &key, &prepared, &idempotency_key) {
+            Gate::Open => {}
+            Gate::Ask(question) => {
+                return self.ask_itself(question, &PlannedCall::Call(KeyedCall { key, call }));
+            }
+            Gate::Refused(cause) => {
+                return self.record(Event::StepFailed { key, failure: cause.into() });
+            }
+        }
         let counts = |budget| budget != BudgetKind::Writes || prepared.write;
         if let Some((budget, limit)) = budget::reached(self.state(), counts) {
             return self.record(Event::BudgetReached { budget, limit });
@@ -494,9 +543,10 @@ impl Turn<'_> {
         let state = self.state();
         let step = state.step(&key);
         let attempt = step.map_or(0, |step| step.attempts) + 1;
-        let idempotency_key = idempotency_key(&state.head.run, &key, step);
         let (number, digest) = (attempt, prepared.digest.clone());
         let sent = prepared.sent.map(|sent| Box::new(sent.shown(&state.head.nonce)));
+        let bounded = prepared.write && state.head.bound.is_some();
+        let effect = prepared.effect.filter(|_| bounded).map(Box::new);
         self.record(Event::AttemptStarted(Attempt {
             key: key.clone(),
             attempt,
@@ -507,12 +557,25 @@ impl Turn<'_> {
             repeatable,
             timeout_ms: Some(call.timeout_ms),
             sent,
+            effect,
         }))?;
         let attempt = self.state().seq;
         self.warn()?;
-        let call = RunEffect::Call { key, attempt, number, call, idempotency_key, digest };
+        let approved = self.approved_extras(&key);
+        let call =
+            RunEffect::Call { key, attempt, number, call, idempotency_key, digest, approved };
         self.decision.effects.push(call);
         Ok(())
+    }
+
+    /// What a person approved to be added to a request. If several approvals cover it, all of them
+    /// have just been compared with the same request.
+    fn approved_extras(&self, key: &StepKey) -> Option<Box<CallExtras>> {
+        let state = self.state();
+        let approvals = state.approved().iter();
+        let requests = approvals.filter_map(|approval| state.step(approval)?.request.as_deref());
+        let mut shown = requests.flat_map(|request| &request.shown);
+        shown.find(|shown| shown.key == *key)?.extras.clone()
     }
 
     /// Warns about budgets that are nearly used up.
@@ -560,7 +623,10 @@ impl Turn<'_> {
                 expires_at_ms: None,
             },
         };
-        self.differences(before, &self.request(asking), Some(sending))
+        // Before the first request, all of them are compared in full; later, each before it is sent.
+        let has_begun = before.shown.iter().any(|shown| state.has_begun(&shown.key));
+        let now = self.request(asking, has_begun.then_some(sending));
+        self.differences(before, &now, Some(sending))
     }
 
     fn differences(
@@ -579,11 +645,15 @@ impl Turn<'_> {
             // started. A request that is sent again still has to match what was shown.
             let begun = self.state().has_begun(&shown.key) && sending != Some(&shown.key);
             let now = after.shown.iter().find(|now| now.key == shown.key);
-            if begun || now.is_some_and(|now| now.digest == shown.digest) {
+            if begun || now.is_some_and(|now| shown.still(now)) {
                 continue;
             }
             let (mut before, mut after) = (side(shown), now.map_or(Value::Null, side));
-            if let Some(now) = now.filter(|_| before == after) {
+            let extras = shown.extras.as_deref().zip(now.and_then(|now| now.extras.as_deref()));
+            if let Some((was, is)) = extras.filter(|(was, is)| before == after && !was.still(is)) {
+                let (was, is) = was.sides(is);
+                (before, after) = (json!([before, was]), json!([after, is]));
+            } else if let Some(now) = now.filter(|_| before == after) {
                 // None of the visible parts differ, so show the digests, which do.
                 before = json!([before, {"digest": shown.digest}]);
                 after = json!([after, {"digest": now.digest}]);
@@ -607,9 +677,20 @@ impl Turn<'_> {
         unseen.map(change).collect()
     }
 
-    fn request(&self, asking: ApprovalDraft) -> ApprovalRequest {
+    /// What the sender has to know about the run.
+    fn context(&self) -> Option<RunContext> {
+        let run = RunId::parse(&self.state().head.run).ok()?;
+        Some(RunContext::new(run, &self.interpreter.flow, self.state()))
+    }
+
+    /// The question for a draft. What is added to the requests is read for one of them, or for all.
+    fn request(&self, asking: ApprovalDraft, only: Option<&StepKey>) -> ApprovalRequest {
         let head = &self.state().head;
-        let shown = asking.deeds.iter().filter_map(|deed| deed.shown(head, self.world));
+        let context = self.context();
+        let shown = asking.deeds.iter().filter_map(|deed| {
+            let is_read = only.is_none_or(|only| only == deed.key());
+            deed.shown(head, self.world, context.as_ref().filter(|_| is_read))
+        });
         let shown: Vec<ShownCall> = shown.collect();
         let message = secret_placeholder::mask_text(&head.nonce, &asking.message);
         let generation = self.state().generation(&asking.key);
@@ -632,7 +713,7 @@ impl Turn<'_> {
     fn ask(&mut self, asking: ApprovalDraft) -> Result<(), IllegalEvent> {
         let before = self.state().step(&asking.key).filter(|step| step.verdict.is_some());
         let before = before.and_then(|step| step.request.as_deref()).cloned();
-        let mut request = self.request(asking);
+        let mut request = self.request(asking, None);
         if let Some(before) = before {
             request.changes = self.differences(&before, &request, None);
         }
@@ -644,6 +725,61 @@ impl Turn<'_> {
         Ok(())
     }
 
+    /// Asks a person whether the run may do what it wants to do. The run starts nothing new until
+    /// the question is answered.
+    fn ask_itself(
+        &mut self,
+        question: ConsentQuestion,
+        wanted: &PlannedCall,
+    ) -> Result<(), IllegalEvent> {
+        let ConsentQuestion { key, message, alone } = question;
+        let (known, mut unshown) = match alone {
+            true => (Vec::new(), Vec::new()),
+            false => self.look().calls_ahead(),
+        };
+        unshown.retain(|key| key != wanted.key());
+        let others =
+            known.iter().filter(|deed| deed.key() != wanted.key() && self.changes_more(deed));
+        let head = &self.state().head;
+        let deeds = std::iter::once(wanted).chain(others).take(limits::SHOWN_ITEMS);
+        let context = self.context();
+        let shown = deeds.filter_map(|deed| deed.shown(head, self.world, context.as_ref()));
+        let shown: Vec<ShownCall> = shown.collect();
+        let message = secret_placeholder::mask_text(&head.nonce, &message);
+        let digest = digest(&json!({
+            "run": head.run,
+            "key": key,
+            "generation": self.state().generation(&key),
+            "message": message,
+            "shown": shown,
+            "text": head.text_hash,
+            "inputs": head.inputs,
+            "bound": head.bound,
+        }));
+        let (expires_at_ms, changes) = (None, Vec::new());
+        self.record(Event::ApprovalRequested(Box::new(ApprovalRequest {
+            key,
+            message,
+            shown,
+            unshown,
+            digest,
+            expires_at_ms,
+            changes,
+        })))
+    }
+
+    /// Whether a call is one that a person agrees to with the whole run.
+    fn changes_more(&self, deed: &PlannedCall) -> bool {
+        let head = &self.state().head;
+        let PlannedCall::Call(KeyedCall { call, .. }) = deed else { return true };
+        let Ok(prepared) = self.world.prepare(call, head.mock) else { return false };
+        let new = |effect: &CallEffect| {
+            let terms = head.consent.as_deref();
+            terms.is_some_and(|terms| terms.origins.contains(&effect.origin))
+        };
+        prepared.write || prepared.effect.as_ref().is_some_and(new)
+    }
+
     fn child(&mut self, starting: ChildStart) -> Result<(), IllegalEvent> {
         let ChildStart { key, workflow, inputs } = starting;
         if self.voided(&key)? {
@@ -653,6 +789,19 @@ impl Turn<'_> {
         if depth + 1 >= limits::DEPTH {
             let failure = Cause::TooDeep { limit: limits::DEPTH }.into();
             return self.record(Event::StepFailed { key, failure });
+        }
+        let bound = self.world.bound_of(&workflow);
+        let Interpreter { flow, state, .. } = &*self.interpreter;
+        let (gate, writes) = consent::of_child(flow, state, &key, bound.as_ref());
+        match gate {
+            Gate::Open => {}
+            Gate::Ask(question) => {
+                let child = ChildStart { key, workflow, inputs };
+                return self.ask_itself(question, &PlannedCall::Child(child));
+            }
+            Gate::Refused(cause) => {
+                return self.record(Event::StepFailed { key, failure: cause.into() });
+            }
         }
         let given = digest(&json!({"workflow": workflow, "inputs": inputs}));
         let step = self.state().step(&key);
@@ -670,8 +819,10 @@ impl Turn<'_> {
             run: run.clone(),
             given: Some(given),
             rest: rest.clone(),
+            writes: writes.clone(),
         })?;
-        self.decision.effects.push(RunEffect::StartChild { key, run, workflow, inputs, rest });
+        let start = RunEffect::StartChild { key, run, workflow, inputs, rest, writes };
+        self.decision.effects.push(start);
         Ok(())
     }
 
@@ -797,9 +948,9 @@ impl Turn<'_> {
                     Err(failure) => Reply::Refused { failure },
                 }
             }
-            Signal::ChildEnded { key, run, outcome, spent } => {
+            Signal::ChildEnded { key, run, outcome, spent, wrote } => {
                 if matches!(self.state().phase(&key), Phase::Child(own) if *own == run) {
-                    self.record(Event::ChildFinished { key, outcome, spent })?;
+                    self.record(Event::ChildFinished { key, outcome, spent, wrote })?;
                     self.warn()?;
                 }
                 Reply::Done

@@ -8,10 +8,14 @@
 //! - [`signal`]: messages to a run and its replies; `admission` decides which messages are
 //!   accepted.
 //! - [`resume`]: how a run that has ended or stopped continues, and what that costs.
+//! - [`effect_bound`]: what a run can change; [`consent`]: what a person has to agree to before
+//!   anything is sent.
 //! - [`view`]: a run as people and agents see it.
 //! - [`ports`]: what a driver needs from its environment, such as a journal and a request sender.
 
 mod admission;
+pub mod consent;
+pub mod effect_bound;
 pub mod event;
 pub mod interpreter;
 pub mod limits;
@@ -20,6 +24,7 @@ pub mod resume;
 mod secret_placeholder;
 pub mod signal;
 pub mod state;
+mod submitted_context;
 pub mod time;
 pub mod view;
 pub mod world;

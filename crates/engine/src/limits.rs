@@ -42,3 +42,10 @@ pub const SENT_BODY_BYTES: usize = 4 * 1024;
 pub const SENT_LINE_BYTES: usize = 2 * 1024;
 /// Maximum number of request headers that are kept with an attempt.
 pub const SENT_HEADERS: usize = 32;
+/// Maximum number of writes of one kind, if their number is not known in advance and the run has no
+/// budget for writes.
+pub const UNKNOWN_WRITES: u64 = 25;
+/// Maximum number of lines about a bound in a question.
+pub const BOUND_LINES: usize = 20;
+/// Number of digits of a request's digest in the key of the question about it.
+pub(crate) const QUESTION_DIGITS: usize = 16;

@@ -17,6 +17,8 @@ use milepost_model::step::{Action, ActionKind, Step};
 use milepost_model::suggest;
 use serde_json::{Map, Value};
 
+use crate::consent::ConsentTerms;
+use crate::effect_bound::EffectBound;
 use crate::event::{Actor, BudgetKind, Event, JournalEntry, Resumption};
 use crate::interpreter::WorldView;
 use crate::interpreter::output_contract;
@@ -69,6 +71,10 @@ pub struct ResumeRequest {
     pub deadline_ms: u64,
     /// The run's new world, if it changes.
     pub world: Option<Box<RunWorld>>,
+    /// What the run can change from now on, if that is computed again.
+    pub bound: Option<Box<EffectBound>>,
+    /// What a person has to agree to from now on.
+    pub consent: Option<Box<ConsentTerms>>,
 }
 
 impl ResumeRequest {
@@ -313,6 +319,8 @@ fn resumption(
         reason: request.reason.clone(),
         deadline_ms: request.deadline_ms,
         world: request.world.clone(),
+        bound: request.bound.clone(),
+        consent: request.consent.clone(),
         given: Vec::new(),
         proof: None,
     }

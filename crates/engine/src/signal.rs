@@ -47,6 +47,9 @@ pub enum Signal {
         /// What the child has spent in total.
         #[serde(default, skip_serializing_if = "crate::BudgetUsage::is_nothing")]
         spent: crate::BudgetUsage,
+        /// The writes in its bound that the child has made in total.
+        #[serde(default, skip_serializing_if = "crate::effect_bound::WriteCounts::is_empty")]
+        wrote: crate::effect_bound::WriteCounts,
     },
 }
 

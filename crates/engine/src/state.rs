@@ -35,6 +35,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::effect_bound::WriteCounts;
 use crate::event::{
     Actor, Attempt, BudgetKind, CallAnswer, Event, JournalEntry, Resumption, RunCreated,
     Settlement, Submission,
@@ -90,12 +91,19 @@ pub struct State {
     pub now_ms: u64,
     /// When the run started.
     pub began_ms: u64,
+    /// How long the run has been waiting for nobody but a person, which does not count against its
+    /// timeout.
+    waited_ms: u64,
     /// Executions that have started, including those that have since been reset.
     pub steps: BTreeMap<StepKey, StepState>,
     /// Variables that were added to a guide's context.
     pub context: Map<String, Value>,
+    /// The sequence numbers of the events that set them last.
+    pub(crate) context_seq: BTreeMap<String, u64>,
     /// What the run has spent.
     pub spent: BudgetUsage,
+    /// The writes in the bound that were made, by kind.
+    pub written: WriteCounts,
     /// The budgets for which a warning was recorded.
     pub warned: Vec<BudgetKind>,
     /// The budget that is used up, if any.
@@ -195,6 +203,13 @@ impl State {
         &self.found.approved
     }
 
+    /// The open question that the run itself asks, if there is one. Until it is answered, the run
+    /// starts nothing new.
+    pub(crate) fn asks_itself(&self) -> Option<(&StepKey, &StepState)> {
+        let key = self.found.open.range(StepKey::reserved()).next()?;
+        self.steps.get_key_value(key)
+    }
+
     fn of<'s>(
         &'s self,
         keys: &'s BTreeSet<StepKey>,
@@ -244,6 +259,9 @@ impl State {
         if entry.at_ms < self.now_ms {
             return Err(illegal("it is dated before the previous event".to_owned()));
         }
+        if self.waits_for_a_person() {
+            self.waited_ms += entry.at_ms - self.now_ms;
+        }
         let resumes = matches!(entry.event, Event::RunResumedFrom(_));
         if self.end.is_some() && !resumes {
             return Err(illegal("the run has ended".to_owned()));
@@ -255,6 +273,26 @@ impl State {
         self.seq = entry.seq;
         self.now_ms = entry.at_ms;
         Ok(())
+    }
+
+    /// Whether nothing happens until a person answers.
+    pub fn waits_for_a_person(&self) -> bool {
+        let mut asks = self.parked.is_some();
+        for (_, step) in self.open() {
+            match &step.phase {
+                Phase::Asking | Phase::Unknown(_) => asks = true,
+                Phase::Offered(_) | Phase::Verifying => return false,
+                phase if phase.is_busy() || phase.wakes_at().is_some() => return false,
+                _ => {}
+            }
+        }
+        asks && self.end.is_none()
+    }
+
+    /// When the run's time is up; `None` while it waits for a person.
+    pub fn deadline_ms(&self) -> Option<u64> {
+        let deadline = self.head.deadline_ms.saturating_add(self.waited_ms);
+        (!self.waits_for_a_person()).then_some(deadline)
     }
 
     fn take(&mut self, event: &Event, at: u64) -> Result<(), String> {
@@ -333,11 +371,15 @@ impl State {
                 if *interrupted {
                     step.attempts = step.attempts.saturating_sub(1);
                 }
-                step.phase = match retry_at_ms {
+                let phase = match retry_at_ms {
                     Some(at) => Phase::Backoff(*at),
                     None => Phase::Failing(Box::new(failure.clone())),
                 };
+                let before = std::mem::replace(&mut step.phase, phase);
                 step.failure = Some(failure.clone());
+                if let (Phase::Calling(attempt), None) = (before, retry_at_ms) {
+                    step.undone = attempt.effect;
+                }
             }
             Event::AttemptUnknown { key, failure } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Calling(_)))?;
@@ -378,19 +420,21 @@ impl State {
     fn take_child(&mut self, event: &Event, at: u64) -> Result<(), String> {
         let seq = self.seq + 1;
         match event {
-            Event::ChildStarted { key, run, given, rest } => {
+            Event::ChildStarted { key, run, given, rest, writes } => {
                 let step = self.from(key, at, |phase| *phase == Phase::Pending)?;
                 let left = step.left.take().filter(|left| left.run == *run);
                 step.child = Some(Box::new(ChildState {
                     run: run.clone(),
                     given: given.clone(),
                     rest: rest.clone(),
+                    handed: writes.clone(),
                     counted: left.as_ref().map(|left| left.counted).unwrap_or_default(),
+                    wrote: left.as_ref().map(|left| left.wrote.clone()).unwrap_or_default(),
                     continues: left.is_some(),
                 }));
                 step.phase = Phase::Child(run.clone());
             }
-            Event::ChildFinished { key, outcome, spent } => {
+            Event::ChildFinished { key, outcome, spent, wrote } => {
                 let step = self.from(key, at, |phase| matches!(phase, Phase::Child(_)))?;
                 step.finish_child(outcome);
                 if matches!(step.phase, Phase::Unknown(_)) {
@@ -399,8 +443,16 @@ impl State {
                 let mut counted =
                     step.child.as_ref().map(|child| child.counted).unwrap_or_default();
                 self.spent.add(*spent, &mut counted);
+                let before = match self.begun(key, at).child.as_mut() {
+                    Some(child) => {
+                        child.counted = counted;
+                        std::mem::take(&mut child.wrote)
+                    }
+                    None => WriteCounts::new(),
+                };
+                let wrote = added(&mut self.written, wrote, before);
                 if let Some(child) = self.begun(key, at).child.as_mut() {
-                    child.counted = counted;
+                    child.wrote = wrote;
                 }
                 // The part of the budget that the child did not spend is available again.
                 let parked = self.parked;
@@ -420,12 +472,42 @@ impl State {
         let step = self.from(&attempt.key, at, |phase| *phase == Phase::Pending)?;
         step.attempt_seq = Some(seq);
         step.attempt_ms = Some((at, attempt.timeout_ms.unwrap_or(limits::ATTEMPT_MS)));
-        (step.attempts, step.in_doubt) = (attempt.attempt, None);
+        (step.attempts, step.in_doubt, step.undone) = (attempt.attempt, None, None);
         step.phase = Phase::Calling(Box::new(attempt.clone()));
+        let pass = Some((step.generation, step.passes));
+        let repeats = step.counted == pass;
+        if attempt.effect.is_some() {
+            step.counted = pass;
+        }
+        self.note_effect(attempt, repeats);
         self.spent.http_calls += 1;
         self.spent.attempts += 1;
         self.spent.writes += u64::from(attempt.write);
         Ok(())
+    }
+
+    /// Counts a write in the bound, unless it is another attempt at the same one.
+    fn note_effect(&mut self, attempt: &Attempt, repeats: bool) {
+        let bound = self.head.bound.as_deref().filter(|_| !repeats);
+        let entry = bound.zip(attempt.effect.as_deref());
+        let entry = entry.and_then(|(bound, effect)| bound.entry(effect));
+        if let Some(name) = entry.map(|entry| entry.effect.name()) {
+            *self.written.entry(name).or_default() += 1;
+        }
+    }
+
+    /// A write that failed may be tried again when the run is resumed: it changed nothing.
+    fn uncount_failed(&mut self, resumption: &Resumption) {
+        let reset = resumption.reset.iter().flat_map(|key| self.within(key));
+        let undone = reset.filter_map(|(_, step)| step.undone.as_deref());
+        let bound = self.head.bound.as_deref();
+        let names: Vec<String> =
+            undone.filter_map(|effect| Some(bound?.entry(effect)?.effect.name())).collect();
+        for name in names {
+            if let Some(count) = self.written.get_mut(&name) {
+                *count = count.saturating_sub(1);
+            }
+        }
     }
 
     fn decided(&mut self, key: &StepKey, at: u64, decision: &Settlement) -> Result<(), String> {
@@ -487,10 +569,10 @@ impl State {
                 step.awaiting.clear();
                 step.phase = Phase::Accepted;
                 step.attempts += 1;
-                self.context.extend(submission.context.clone());
+                self.say(&submission.context);
                 self.spent.attempts += 1;
             }
-            Event::SubmissionRejected { key, attempt, digest, issues, counted } => {
+            Event::SubmissionRejected { key, attempt, digest, issues, counted, output } => {
                 let fits = |phase: &Phase| {
                     matches!(phase, Phase::Offered(_) | Phase::Verifying | Phase::Decided(false))
                 };
@@ -499,16 +581,24 @@ impl State {
                 step.judged.push(JudgedSubmission { attempt: *attempt, digest, issues });
                 step.refused += u32::from(*counted);
                 step.attempts += u32::from(*counted);
-                step.submission = None;
+                let submitted = step.submission.take().map(|submission| submission.output);
+                step.refused_output = output.clone().or(submitted);
                 step.awaiting.clear();
                 step.phase = Phase::Rejected;
                 step.asked = Some(seq);
                 self.spent.attempts += u64::from(*counted);
             }
-            Event::ContextAdded { values, .. } => self.context.extend(values.clone()),
+            Event::ContextAdded { values, .. } => self.say(values),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Adds variables to the context.
+    fn say(&mut self, values: &Map<String, Value>) {
+        let seq = self.seq + 1;
+        self.context.extend(values.clone());
+        self.context_seq.extend(values.keys().map(|name| (name.clone(), seq)));
     }
 
     fn received(&mut self, submission: &Submission, at: u64) -> Result<(), String> {
@@ -628,6 +718,8 @@ impl State {
     }
 
     fn resumed(&mut self, resumption: &Resumption) {
+        self.uncount_failed(resumption);
+        self.ask_again(resumption);
         resumption.reset.iter().for_each(|key| self.forget(key));
         if resumption.from == Resumption::START {
             // Restarting from the beginning must not continue earlier child runs.
@@ -635,12 +727,12 @@ impl State {
         }
         resumption.reopen.iter().for_each(|key| self.reopen(key));
         for (key, output) in &resumption.overrides {
-            let now = self.now_ms;
+            let (now, seq) = (self.now_ms, self.seq + 1);
             let step = self.begun(key, now);
             step.output = Some(output.clone());
             step.failure = None;
             step.phase = Phase::Succeeded;
-            step.ended_ms = Some(now);
+            (step.ended_ms, step.ended_seq) = (Some(now), seq);
             self.show(key);
             self.note(key);
         }
@@ -655,7 +747,7 @@ impl State {
         if resumption.world.is_some() {
             self.head.world.clone_from(&resumption.world);
         }
-        self.head.deadline_ms = resumption.deadline_ms;
+        (self.head.deadline_ms, self.waited_ms) = (resumption.deadline_ms, 0);
         self.head.budget.extend(&resumption.budget);
         self.warned.clear();
         self.parked = None;
@@ -663,6 +755,25 @@ impl State {
         (self.paused, self.paused_by) = (false, None);
         self.end = None;
         self.only = resumption.only.then(|| StepKey::of_walk(&resumption.from));
+    }
+
+    /// Forgets the questions that the run itself asked, unless they were answered with yes and what
+    /// the answer covers is unchanged.
+    fn ask_again(&mut self, resumption: &Resumption) {
+        let changed = resumption.bound.is_some()
+            || !resumption.inputs.is_empty()
+            || !resumption.env.is_empty()
+            || resumption.text_hash != self.head.text_hash
+            || resumption.world.as_ref().is_some_and(|_| resumption.world != self.head.world);
+        let asked = self.steps.range(StepKey::reserved());
+        let again = asked.filter(|(_, step)| changed || step.phase != Phase::Succeeded);
+        let again: Vec<StepKey> = again.map(|(key, _)| key.clone()).collect();
+        again.iter().for_each(|key| self.forget(key));
+        if let Some(bound) = &resumption.bound {
+            self.head.bound = Some(bound.clone());
+            self.head.consent.clone_from(&resumption.consent);
+            self.written.clear();
+        }
     }
 
     /// Reopens a list or a loop and keeps the items or passes that succeeded.
@@ -712,9 +823,10 @@ impl State {
     }
 
     fn close(&mut self, key: &StepKey, phase: Phase, at: u64) {
+        let seq = self.seq + 1;
         let step = self.begun(key, at);
         step.phase = phase;
-        step.ended_ms = Some(at);
+        (step.ended_ms, step.ended_seq) = (Some(at), seq);
         step.awaiting.clear();
         self.show(key);
         self.count(key);
@@ -801,7 +913,8 @@ impl State {
 
     /// Makes an execution visible to expressions.
     fn show(&mut self, key: &StepKey) {
-        let Some(step) = self.steps.get(key).filter(|_| !key.is_item()) else { return };
+        let hidden = key.is_item() || key.is_reserved();
+        let Some(step) = self.steps.get(key).filter(|_| !hidden) else { return };
         let mut shown = Map::new();
         shown.insert("status".to_owned(), step.phase.status().name().into());
         shown.insert("attempts".to_owned(), step.attempts.into());
@@ -825,6 +938,16 @@ impl State {
             view.insert(name, Value::Object(shown));
         }
     }
+}
+
+/// Adds what a child has written beyond what is already counted; returns what is counted now.
+fn added(own: &mut WriteCounts, now: &WriteCounts, mut counted: WriteCounts) -> WriteCounts {
+    for (name, now) in now {
+        let before = counted.entry(name.clone()).or_default();
+        *own.entry(name.clone()).or_default() += now.saturating_sub(*before);
+        *before = (*before).max(*now);
+    }
+    counted
 }
 
 /// The names that expressions can use when the run starts.

@@ -1,12 +1,15 @@
 //! A run as people and agents see it.
 
-use milepost_model::agent_prompt;
+use milepost_model::agent_prompt::{self, FilledText};
+use milepost_model::condition::MissingVariable;
+use milepost_model::criteria::Criteria;
 use milepost_model::step::{Action, Prompt, PromptText, Step};
-use milepost_model::walk::{self, BlockedStep, WalkPosition};
+use milepost_model::walk::{self, BlockedStep, GuideWalk, WalkError, WalkPosition};
 use serde_json::{Map, Value};
 
 use crate::event::{Actor, ApprovalRequest, SubmissionIssue};
-use crate::interpreter::evaluator::{RunEvaluator, context, loop_context};
+use crate::interpreter::evaluator::RunEvaluator;
+use crate::interpreter::run_variables::SaidVariables;
 use crate::interpreter::scope::RunScope;
 use crate::state::{End, Phase, State, Status};
 use crate::{Failure, Flow, StepKey, admission, limits};
@@ -131,59 +134,62 @@ pub fn waiting(flow: &Flow, state: &State) -> Vec<Waiting> {
     all
 }
 
-/// The conditions of a guide or a loop that are waiting for a variable.
+/// The conditions of a guide, of a loop or of a step that are waiting for a variable.
 fn blocked(flow: &Flow, state: &State) -> Vec<BlockedStep> {
     let look = RunEvaluator::of(flow, state);
-    let variables = Value::Object(context(state));
-    let of = |position: WalkPosition<'_, '_>| match position {
-        WalkPosition::Blocked(blocked) => blocked,
-        WalkPosition::Due(_) | WalkPosition::Complete { .. } => Vec::new(),
+    let said = SaidVariables::of(flow, state);
+    let variables = said.with_outputs();
+    let of = |found: Result<GuideWalk<'_, '_>, WalkError>, id: &str| match found {
+        Ok(GuideWalk { position: WalkPosition::Blocked(blocked), .. }) => blocked,
+        Ok(_) => Vec::new(),
+        Err(WalkError::Variable { variable, .. }) => {
+            let wanted = MissingVariable { variable, expected: None };
+            vec![BlockedStep { step: id.to_owned(), wanted }]
+        }
+        Err(_) => Vec::new(),
     };
     if flow.is_walked() {
         let completed = look.completed(None);
-        return match walk::next(flow.workflow(), &completed, &variables) {
-            Ok(found) => of(found.position),
-            Err(walk::WalkError::Variable { variable, .. }) => {
-                let wanted =
-                    milepost_model::condition::MissingVariable { variable, expected: None };
-                vec![BlockedStep { step: flow.workflow().id.value.to_string(), wanted }]
-            }
-            Err(_) => Vec::new(),
-        };
+        let found = walk::next_in_run(flow.workflow(), &completed, &variables);
+        return of(found, flow.workflow().id.value.as_str());
     }
     let loops = state.open().filter(|(_, step)| step.phase == Phase::Listed);
-    loops
+    let in_loops = loops
         .filter_map(|(key, _)| Some((key, flow.of_key(key)?)))
         .filter(|(_, step)| matches!(step.action, Action::Loop(_)))
         .flat_map(|(key, step)| {
             let completed = look.completed(Some(key));
-            let variables = loop_context(state);
-            let found = walk::within(flow.workflow(), step, &completed, &variables);
-            found.map(|found| of(found.position)).unwrap_or_default()
-        })
-        .collect()
+            of(walk::within(flow.workflow(), step, &completed, &variables), key.as_str())
+        });
+    in_loops.chain(look.undecided_nodes()).collect()
 }
 
-/// A guide's variables as an execution sees them, including those of the enclosing loops.
+/// The variables of a run as they are outside its loops.
+pub(crate) fn outer_variables(flow: &Flow, state: &State) -> Value {
+    let said = SaidVariables::of(flow, state);
+    Value::Object(said.with_outputs().all(&[]))
+}
+
+/// The variables of a run as an execution sees them, including those of the enclosing loops.
 pub(crate) fn variables(flow: &Flow, state: &State, key: &StepKey) -> Value {
     let look = RunEvaluator::of(flow, state);
-    let variables = Value::Object(context(state));
+    let said = SaidVariables::of(flow, state);
+    let variables = said.with_outputs();
     let (top, walked) = (key.top(), flow.is_walked());
     let completed =
         if walked { look.completed(None) } else { look.completed(Some(&StepKey::of_walk(top))) };
-    let context = loop_context(state);
     let found = match flow.step(top) {
-        _ if walked => walk::next(flow.workflow(), &completed, &variables),
+        _ if walked => Some(walk::next_in_run(flow.workflow(), &completed, &variables)),
         Some(step) if matches!(step.action, Action::Loop(_)) => {
-            walk::within(flow.workflow(), step, &completed, &context)
+            Some(walk::within(flow.workflow(), step, &completed, &variables))
         }
-        _ => return variables,
+        _ => None,
     };
-    match found.map(|found| found.position) {
-        Ok(WalkPosition::Due(due)) if due.key == key.as_str() => {
+    match found.and_then(Result::ok).map(|found| found.position) {
+        Some(WalkPosition::Due(due)) if due.key == key.as_str() => {
             milepost_model::condition::Variables::to_value(&due.scope)
         }
-        _ => variables,
+        _ => Value::Object(variables.all(&walk::passes_of(key.as_str()))),
     }
 }
 
@@ -195,6 +201,8 @@ pub struct StepBrief {
     pub title: Option<String>,
     /// What the agent should do.
     pub prompt: String,
+    /// The variables that the prompt reads and that are not set.
+    pub missing: Vec<String>,
     /// The role that the agent should assume.
     pub role: Option<String>,
     pub guidance: Vec<String>,
@@ -210,6 +218,35 @@ pub struct StepBrief {
     pub issues: Vec<SubmissionIssue>,
     /// A person's comment when they sent the run back to this step.
     pub feedback: Option<String>,
+    /// What the guide says about all steps; only with the first one.
+    pub about: GuideNotes,
+}
+
+/// What a guide says about itself as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GuideNotes {
+    /// What must hold before the first step.
+    pub preconditions: Vec<String>,
+    /// What to ask before the first step.
+    pub clarification_prompts: Vec<String>,
+    /// Hints for all steps.
+    pub meta_guidance: Vec<String>,
+}
+
+impl GuideNotes {
+    /// The notes of a guide whose first step is due; none later.
+    fn of(flow: &Flow, state: &State) -> GuideNotes {
+        let begins = !state.steps.values().any(|step| step.phase.is_closed());
+        let Some(guide) = flow.workflow().guide.as_ref().filter(|_| begins) else {
+            return GuideNotes::default();
+        };
+        let listed = |texts: &Option<Vec<String>>| texts.clone().unwrap_or_default();
+        GuideNotes {
+            preconditions: listed(&guide.preconditions),
+            clarification_prompts: listed(&guide.clarification_prompts),
+            meta_guidance: listed(&guide.meta_guidance),
+        }
+    }
 }
 
 /// The steps that an agent may work on now, with everything it needs; later steps are not revealed.
@@ -235,27 +272,38 @@ fn brief(flow: &Flow, state: &State, key: &StepKey) -> Option<StepBrief> {
     });
     checks.extend(verified);
     let last = stands.judged.last().filter(|judged| judged.attempt + 1 == attempt);
+    let told = told(state, step, prompt, key, &variables);
+    let schema = prompt.output_schema.as_ref();
+    let schema = schema.or_else(|| prompt.criteria.as_ref().and_then(Criteria::schema));
     Some(StepBrief {
         key: key.clone(),
         title: step.title.clone(),
-        prompt: crate::mask_text(&state.head.nonce, &told(state, step, prompt, key, &variables)),
+        prompt: crate::mask_text(&state.head.nonce, &told.text),
+        missing: told.missing,
         role: prompt.agent_role.clone(),
         guidance: prompt.guidance.clone(),
         checks,
-        output_schema: prompt.output_schema.as_ref().map(|schema| schema.value.clone()),
+        output_schema: schema.map(|schema| schema.value.clone()),
         attempt,
         attempts_left: stands.tries_left(prompt.max_attempts),
         issues: last.map(|judged| judged.issues.clone()).unwrap_or_default(),
         feedback: stands.feedback.clone(),
+        about: GuideNotes::of(flow, state),
     })
 }
 
 /// The prompt with its variables filled in.
-fn told(state: &State, step: &Step, prompt: &Prompt, key: &StepKey, variables: &Value) -> String {
+fn told(
+    state: &State,
+    step: &Step,
+    prompt: &Prompt,
+    key: &StepKey,
+    variables: &Value,
+) -> FilledText {
     match &prompt.text {
         PromptText::Guide { .. } => {
             let text = agent_prompt::assemble(prompt, variables).unwrap_or_default();
-            agent_prompt::fill(&text, variables).text
+            agent_prompt::fill_in_run(&text, variables)
         }
         PromptText::Template(text) => {
             let mut names = RunScope::of(state);
@@ -269,7 +317,9 @@ fn told(state: &State, step: &Step, prompt: &Prompt, key: &StepKey, variables: &
                 let name = step.for_each.as_ref().and_then(|each| each.name.as_ref());
                 names = names.item(name.map(|name| name.value.as_str()), index, item);
             }
-            names.text("prompt", text).unwrap_or_else(|failure| failure.message().into_owned())
+            let text = names.text("prompt", text);
+            let text = text.unwrap_or_else(|failure| failure.message().into_owned());
+            FilledText { text, missing: Vec::new() }
         }
     }
 }

@@ -86,6 +86,8 @@ pub(crate) const TOKENS: usize = 256;
 pub(crate) const TOKEN_VALID: Duration = Duration::from_mins(5);
 /// Maximum number of characters in a question. Anything longer cannot be reviewed in a form.
 pub(crate) const QUESTION_CHARS: usize = 8_000;
+/// Maximum number of characters of a text beside a form field.
+pub(crate) const LABEL_CHARS: usize = 300;
 /// Maximum number of questions that are remembered, so that nobody is asked twice.
 pub(crate) const QUESTIONS: usize = 1_024;
 /// Maximum number of questions that one call may ask.

@@ -10,6 +10,7 @@
 
 use std::io::{self, Read, Write};
 
+use milepost_model::secret::known_secrets;
 use serde_json::{Map, Value};
 
 use crate::frame::{self, Frame, Framer};
@@ -258,10 +259,12 @@ impl<W: Write, L: Write> Answers<W, L> {
     fn send(&mut self) -> Result<(), ServeError> {
         if !self.output.log.is_empty() {
             // A log that cannot be written must not prevent the client from getting its answer.
-            let _ = self.log.write_all(self.output.log.as_bytes());
+            let _ = self.log.write_all(known_secrets::shown(&self.output.log).as_bytes());
             self.output.log.clear();
         }
-        self.stdout.write_all(&self.output.answers).map_err(ServeError::Write)?;
+        let answers = known_secrets::shown_bytes(&self.output.answers);
+        self.stdout.write_all(&answers).map_err(ServeError::Write)?;
+        drop(answers);
         frame::give_back(&mut self.output.answers);
         Ok(())
     }

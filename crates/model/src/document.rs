@@ -392,6 +392,7 @@ fn guide_draft(root: &SyntaxNode, report: &mut Report) -> Option<Draft> {
             min_server: doc.min_server_version,
         }),
         step_index: Lazy::default(),
+        declared: Lazy::default(),
     };
     Some(Draft { workflow, unread_inputs: Vec::new() })
 }

@@ -22,6 +22,7 @@ mod lazy;
 pub mod limits;
 pub mod plan;
 pub mod secret;
+pub mod untrusted;
 
 pub use agent::{agent_prompt, output_check, placeholders, rendered, walk};
 pub use check::catalog_lookup as commands;

@@ -68,10 +68,23 @@ pub const GUIDE_PROMPT_CHARS: usize = 8_192;
 pub const EXPRESSIONS: usize = 20_000;
 /// Maximum number of candidates that a "did you mean" suggestion considers.
 pub const SUGGESTION_CANDIDATES: usize = 2_000;
-/// Minimum length of a secret to be masked in text, in characters.
-pub const MASKED_CHARS_MIN: usize = 4;
-/// Minimum length of a secret to be masked in base64, in bytes; the encoding of a shorter one would
-/// match by chance.
+/// Minimum length of a secret to be recognized in data, in characters. A shorter one would match
+/// ordinary text.
+pub const MASKED_CHARS_MIN: usize = 12;
+/// Minimum length of a secret to be recognized in the request that was given it, in characters.
+pub const GUARDED_CHARS_MIN: usize = 4;
+/// Minimum length of a spelling of a secret, where a run of backslashes counts once.
+pub const SPELLING_UNITS_MIN: usize = 4;
+/// Minimum length of the beginning of a secret to be recognized at the end of truncated data.
+pub const PART_UNITS_MIN: usize = 6;
+/// Maximum length of the beginning of a secret at the end of truncated data, in bytes.
+pub const PART_BYTES: usize = 16 << 10;
+/// Maximum length of the name in a mark that stands for a secret, in characters.
+pub const MARK_NAME_CHARS: usize = 200;
+/// Maximum number of secrets that a process remembers in order to mask them.
+pub const KNOWN_SECRETS: usize = 10_000;
+/// Minimum length of a secret to be recognized in base64 or hexadecimal, in bytes; the encoding of
+/// a shorter one would match by chance.
 pub const MASKED_BASE64_BYTES_MIN: usize = 6;
 /// Maximum duration in a document, in milliseconds: a leap year.
 pub const PERIOD_MS: u64 = 366 * 86_400_000;
@@ -79,6 +92,8 @@ pub const PERIOD_MS: u64 = 366 * 86_400_000;
 pub const RETRY_ATTEMPTS: u32 = 3;
 /// Maximum number of characters of a value quoted in a message; the rest is cut off.
 pub(crate) const EXCERPT_CHARS: usize = 120;
+/// Maximum depth of the schemas in a schema that are searched for the properties of an output.
+pub(crate) const SCHEMA_PARTS_DEPTH: usize = 16;
 /// Initial capacity for the key of a step. Most keys fit, so few need to be reallocated.
 pub(crate) const WALK_KEY_CAPACITY_BYTES: usize = 128;
 
@@ -112,3 +127,14 @@ pub(crate) const GRAPH_LABEL_WIDTH: f64 = 150.0;
 pub(crate) const GRAPH_LANES_SHARE: usize = 4;
 /// Lists of at most this many step names are shown without a count.
 pub(crate) const GRAPH_UNCOUNTED_NAMES: usize = 3;
+
+// Limits for text that others wrote, where it is shown to people.
+
+/// Maximum number of characters of a quoted text; a longer one is cut in the middle.
+pub const QUOTED_CHARS: usize = 2_000;
+/// Maximum number of rows of a quoted text.
+pub const QUOTED_ROWS: usize = 40;
+/// Minimum number of columns of quoted text, whatever the width of the page.
+pub(crate) const QUOTED_COLUMNS_MIN: usize = 20;
+/// Maximum number of consecutive combining marks that are shown as they are.
+pub(crate) const COMBINING_MARKS: usize = 4;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use milepost_catalog::command::ApiCommand;
 use milepost_catalog::import::usable;
 use milepost_catalog::request::{Payload, Piece, Request};
+use milepost_model::secret::Secret;
 use milepost_outbound::{
     ApiCall as Outbound, ApiClient, ApiResponse, Authenticator, CallError, CallRetry, Client,
     ClientCredential, ClientStyle, Credential, CredentialValue, Outgoing, Policy, SecretSource,
@@ -40,17 +41,31 @@ struct Bound {
     origin: Origin,
 }
 
-impl SecretSource for Bound {
-    fn secret(&self, name: &str) -> Result<milepost_model::secret::Secret, SecretSourceError> {
+impl Bound {
+    fn read(
+        &self,
+        name: &str,
+        read: fn(&Vault, &SecretName, &Origin) -> Result<Secret, StoreError>,
+    ) -> Result<Secret, SecretSourceError> {
         let missing = || SecretSourceError::Missing { name: name.to_owned() };
         let parsed = SecretName::parse(name).map_err(|_| missing())?;
         let vault = self.vault.as_ref().ok_or_else(missing)?;
-        vault.get_for(&parsed, &self.origin).map_err(|error| match error {
+        read(vault, &parsed, &self.origin).map_err(|error| match error {
             StoreError::NotFound { .. } => missing(),
             other => {
                 SecretSourceError::Unreadable { name: name.to_owned(), why: other.to_string() }
             }
         })
+    }
+}
+
+impl SecretSource for Bound {
+    fn secret(&self, name: &str) -> Result<Secret, SecretSourceError> {
+        self.read(name, Vault::get_for)
+    }
+
+    fn identifier(&self, name: &str) -> Result<String, SecretSourceError> {
+        Ok(self.read(name, Vault::identifier_for)?.reveal().to_owned())
     }
 }
 
@@ -109,6 +124,13 @@ impl CatalogClient {
     pub(crate) fn can_authenticate(&self, command: &ApiCommand) -> Result<Vec<String>> {
         let choice = self.api.auth.choose(&command.security).or_problem()?;
         Ok(self.api.auth.secrets_of(&choice))
+    }
+
+    /// The secrets that a command would be sent with, and where they are written; none if it cannot
+    /// be authenticated.
+    pub(crate) fn credential_uses(&self, command: &ApiCommand) -> Vec<(String, String)> {
+        let choice = self.api.auth.choose(&command.security).unwrap_or_default();
+        self.api.auth.places_of(&choice)
     }
 
     /// The secrets that a command is sent with, and the origin that they are sent to.

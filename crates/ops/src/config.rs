@@ -3,14 +3,12 @@
 
 use milepost_store::person::Person;
 use milepost_store::{
-    ConfigFile, ConfigSetting, KeyError, LeastPresence, LocationOrigin, Locations, is_limit,
+    ConfigFile, ConfigSetting, KeyError, LeastPresence, LocationOrigin, Locations, WriteRule,
+    is_limit,
 };
 
 use crate::prelude::*;
 use crate::run::person;
-
-/// The key that lists the workflows whose approvals are granted without asking.
-const UNATTENDED: &str = "approvals.unattended";
 
 /// A location on the user's machine, and what determined it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -110,21 +108,11 @@ impl Configuration {
         person::only_a_person(call, "only a person can change the configuration", change)?;
         let person = Person::of(&locations.data);
         if person.key().or_problem()?.is_some() {
-            match value.filter(|_| key == UNATTENDED) {
-                Some(value) => {
-                    let question = format!("PIN to let {value} run without approval: ");
-                    let pin = call.ask_pin(&question).map_err(person::untyped)?;
-                    let named: Vec<&str> = value.split(',').map(str::trim).collect();
-                    person.grant(&pin, &named).or_problem()?;
-                }
-                None => {
-                    let deed = match value {
-                        Some(value) => format!("set `{key}` to `{value}`"),
-                        None => format!("reset `{key}`"),
-                    };
-                    person::signed(&person, call, &deed, &format!("milepost setting\n{deed}"))?;
-                }
-            }
+            let deed = match value {
+                Some(value) => format!("set `{key}` to `{value}`"),
+                None => format!("reset `{key}`"),
+            };
+            person::signed(&person, call, &deed, &format!("milepost setting\n{deed}"))?;
         }
         self.set(key, value)
     }
@@ -147,13 +135,15 @@ fn setting(file: &ConfigFile, from: LocationOrigin, one: ConfigSetting) -> Setti
     Setting { key: one.key, value: one.value, from: from.name(), path }
 }
 
-/// Whether a limit is stricter than another one: a smaller number, or a stronger proof of presence.
+/// Whether a limit is stricter than another one: a smaller number, a stronger proof of presence, or
+/// a stricter rule for writes.
 fn is_stricter(one: &Value, other: &Value) -> bool {
     let presence = |value: &Value| LeastPresence::named(value.as_str()?);
+    let rule = |value: &Value| WriteRule::named(value.as_str()?);
     match (one.as_u64(), other.as_u64()) {
         (Some(one), Some(other)) => one < other,
         (Some(_), None) => true,
-        _ => presence(one) > presence(other),
+        _ => presence(one) > presence(other) || rule(one) > rule(other),
     }
 }
 

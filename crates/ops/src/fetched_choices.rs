@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use milepost_model::secret::known_secrets;
 use milepost_store::Locations;
 
 use crate::lru_cache::LruCache;
@@ -51,10 +52,12 @@ impl FetchedChoices {
         fetched
     }
 
-    /// Caches items for other processes as well.
+    /// Caches items for other processes as well, unless they contain a secret.
     pub(crate) fn keep(&self, key: String, fetched: FetchedItems) -> Arc<FetchedItems> {
-        // Best effort: a failure only costs another request to the API.
-        if let Ok(bytes) = serde_json::to_vec(&fetched) {
+        // Best effort: a failure only costs another request to the API. Files are not encrypted.
+        let is_secret =
+            |bytes: &[u8]| known_secrets::mask().is_some_and(|mask| mask.finds_bytes(bytes));
+        if let Some(bytes) = serde_json::to_vec(&fetched).ok().filter(|bytes| !is_secret(bytes)) {
             let _ = self.disk.write(&key, &bytes);
         }
         self.put(key, fetched)

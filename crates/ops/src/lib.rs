@@ -27,6 +27,8 @@ pub mod guide;
 pub mod inputs;
 mod limits;
 mod lru_cache;
+mod masked_values;
+pub mod policy;
 mod prelude;
 pub mod preview;
 mod problems;
@@ -50,7 +52,6 @@ pub use framework::{
 };
 pub use milepost_engine::time::rfc3339;
 pub use milepost_model::problem::{Code, Problem};
-pub use milepost_store::Confirm;
 pub use problems::{of_file as file_problem, of_invalid as invalid_file_problem};
 pub use reader::Reader;
 pub use source::SourceType;

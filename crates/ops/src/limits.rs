@@ -165,5 +165,26 @@ pub(crate) const DRAFTED_REQUESTS: usize = 512;
 pub(crate) const STATUS_RUNS: usize = 50;
 /// Maximum number of steps suggested when a call could refer to several.
 pub(crate) const STEPS_OFFERED: usize = 5;
+/// Maximum number of lines about what a run can change.
+pub(crate) const BOUND_LINES: usize = 100;
+/// Maximum number of workflows whose bounds are kept for the runs of one world.
+pub(crate) const BOUNDS_KEPT: usize = 64;
 /// How long the check of a submission may take before the caller is asked to check back later.
 pub(crate) const SUBMIT_WAIT: Duration = Duration::from_secs(25);
+
+// Questions to people.
+
+/// Maximum number of requests of a question that are shown one by one.
+pub(crate) const SHOWN_REQUESTS: usize = 20;
+/// Maximum number of places that are named directly above a prompt.
+pub(crate) const SHOWN_TARGETS: usize = 10;
+/// Width of a question in a client, in columns.
+pub(crate) const FORM_COLUMNS: usize = 72;
+/// Maximum number of characters of an id in a line of a question.
+pub(crate) const NAME_CHARS: usize = 100;
+/// Maximum number of characters of an explanation in a line of a question.
+pub(crate) const MESSAGE_CHARS: usize = 400;
+/// Maximum number of characters of an amount in a line of a question.
+pub(crate) const FIGURE_CHARS: usize = 40;
+/// Maximum depth at which an argument is searched for an amount.
+pub(crate) const AMOUNT_DEPTH: usize = 3;

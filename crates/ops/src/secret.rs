@@ -8,6 +8,7 @@ use milepost_store::{GrantSubject, SecretGrant, SecretPlace};
 use url::{Origin, Url};
 
 use crate::catalog_client;
+use crate::masked_values;
 use crate::prelude::*;
 use crate::trust;
 
@@ -47,6 +48,7 @@ pub fn check(name: &str, origin: Option<&str>) -> Result<()> {
 pub fn set(writer: &Writer, name: &str, value: Secret, origin: Option<&str>) -> Result<()> {
     let name = parsed(name)?;
     let origin = origin.map(origin_of).transpose()?;
+    masked_values::refuse_in_text("value", value.reveal())?;
     writer.vault()?.set(&name, value, origin.as_ref()).or_problem()
 }
 

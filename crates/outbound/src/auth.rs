@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use milepost_catalog::command::{Location, SecurityRequirement, SecurityScheme};
 use milepost_model::id::CatalogId;
-use milepost_model::secret::{Mask, Secret, mark};
+use milepost_model::secret::{Mask, Secret, known_secrets, mark};
 use url::Url;
 
 use crate::client::Client;
@@ -215,6 +215,26 @@ impl Authenticator {
         names.flatten().cloned().collect()
     }
 
+    /// The names of the secrets that a choice needs, each with where it is written, such as `header
+    /// X-Api-Key`.
+    pub fn places_of(&self, choice: &SecurityRequirement) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for (name, scopes) in &choice.schemes {
+            let Ok((scheme, _)) = self.both(name) else { continue };
+            let Ok((location, key)) = self.key_place(name, scheme) else { continue };
+            let word = match location {
+                Location::Header => "header",
+                Location::Query | Location::QueryString => "query",
+                Location::Cookie => "cookie",
+                Location::Path => "path",
+            };
+            let own = SecurityRequirement { schemes: vec![(name.clone(), scopes.clone())] };
+            let names = self.secrets_of(&own).into_iter();
+            all.extend(names.map(|secret| (secret, format!("{word} {key}"))));
+        }
+        all
+    }
+
     /// The request as it would be sent, with the names of secrets instead of their values. Nothing
     /// is read or sent.
     pub fn preview(
@@ -247,7 +267,7 @@ impl Authenticator {
     ) -> Result<ReadyCredentials, AuthError> {
         self.check_origin(request, choice)?;
         let origin = self.base.origin();
-        let credentials = Credentials { origin, placed: Vec::new(), mask: Mask::new() };
+        let credentials = Credentials { origin, placed: Vec::new(), mask: Mask::guard() };
         let mut ready = ReadyCredentials { credentials, tokens: Vec::new() };
         for scheme in &choice.schemes {
             self.add(client, scheme, timeout, &mut ready).await?;
@@ -273,6 +293,7 @@ impl Authenticator {
                 let token = self.tokens.token(self, client, &grant, mask).await?;
                 let value = token.token.clone();
                 mask.add(&token_name(name), &value);
+                known_secrets::register(&token_name(name), &value);
                 ready.tokens.push(token);
                 value
             }
@@ -291,14 +312,13 @@ impl Authenticator {
         Ok(secret)
     }
 
-    pub(crate) fn named(
-        &self,
-        named: &CredentialValue,
-        mask: &mut Mask,
-    ) -> Result<String, SecretSourceError> {
+    /// A user name or a client id, which is no secret, wherever it is stored.
+    pub(crate) fn named(&self, named: &CredentialValue) -> Result<String, SecretSourceError> {
         Ok(match named {
             CredentialValue::Plain(value) => value.clone(),
-            CredentialValue::Secret(name) => self.secret(name, mask)?.reveal().to_owned(),
+            CredentialValue::Secret(name) => {
+                self.secrets.identifier(name)?.trim_end_matches(['\r', '\n']).to_owned()
+            }
         })
     }
 
@@ -309,7 +329,11 @@ impl Authenticator {
         mask: &mut Mask,
     ) -> Result<Secret, AuthError> {
         let shown = basic_name(user, password);
-        let user = self.named(user, mask)?;
+        let user = match (user, password) {
+            // Without a password, the user name is the key.
+            (CredentialValue::Secret(name), None) => self.secret(name, mask)?.reveal().to_owned(),
+            (user, _) => self.named(user)?,
+        };
         let password = password.map(|name| self.secret(name, mask)).transpose()?;
         let password = password.as_ref().map_or("", Secret::reveal);
         let value = Secret::new(STANDARD.encode(format!("{user}:{password}")));

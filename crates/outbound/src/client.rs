@@ -41,7 +41,7 @@ pub struct Client {
 type Lanes = [OnceCell<reqwest::Client>; 4];
 
 /// How a request is sent.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct SendOptions {
     /// The total time limit, including redirects and the body.
     pub timeout: Duration,
@@ -72,7 +72,7 @@ impl Default for SendOptions {
             body_bytes: limits::BODY_BYTES,
             oversize: Oversize::Fail,
             credentials: None,
-            mask: Mask::new(),
+            mask: Mask::guard(),
             route: None,
             attempt: 1,
             untold: false,

@@ -130,7 +130,7 @@ async fn fetch(
 ) -> Result<Token, AuthError> {
     let url = token_url(auth, client, grant).await?;
     check_secure(client, &url)?;
-    let id = auth.named(&grant.credential.id, mask)?;
+    let id = auth.named(&grant.credential.id)?;
     let secret = auth.secret(&grant.credential.secret, mask)?;
     let (request, credentials) = token_request(grant, url, &id, &secret, mask);
     let response = ask(client, grant, &request, credentials, mask).await?;
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn reasons_are_cleaned_masked_and_capped() {
-        let mut mask = Mask::new();
+        let mut mask = Mask::guard();
         mask.add("k", &Secret::new("s3cret"));
         let answer =
             json!({"error": "invalid\u{1b}[31m", "error_description": "no s3cret\u{202e}"});

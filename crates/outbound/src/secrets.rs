@@ -1,6 +1,8 @@
 //! The interfaces for reading secrets, by name and just before they are sent, and for keeping them
 //! from being sent anywhere else.
 
+use std::fmt::Debug;
+
 use milepost_model::secret::Secret;
 
 use crate::outgoing::Outgoing;
@@ -9,10 +11,15 @@ use crate::outgoing::Outgoing;
 pub trait SecretSource: Send + Sync {
     /// The secret with this name.
     fn secret(&self, name: &str) -> Result<Secret, SecretSourceError>;
+
+    /// A user name or client id that is stored like a secret but is none: it is never masked.
+    fn identifier(&self, name: &str) -> Result<String, SecretSourceError> {
+        Ok(self.secret(name)?.reveal().to_owned())
+    }
 }
 
 /// Knows which secrets a request may carry.
-pub trait SecretGuard: Send + Sync {
+pub trait SecretGuard: Debug + Send + Sync {
     /// The name of a secret in a finished request that may not be sent to the request's origin.
     fn refuses(&self, request: &Outgoing) -> Option<String>;
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use milepost_model::id::WorkflowId;
 use milepost_model::serialized_enum;
 
 use crate::asks::FolderAsks;
@@ -13,7 +12,7 @@ use crate::grants::{GrantError, Grants};
 use crate::settings::{self, TomlError, TomlField, TomlTable, UnknownKey};
 use crate::stamp::{FileStamp, ObservedStamp};
 use crate::standing::FolderStanding;
-use crate::{Locations, PrivateHost, limits};
+use crate::{Locations, PrivateHost, WritePolicy, limits};
 
 /// The settings in force: the user's, tightened by those of the project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,10 +26,10 @@ pub struct Config {
     /// Number of days to keep a run's secret inputs, encrypted; with 0 they are not kept at all.
     pub secret_inputs_days: Option<u64>,
     pub approvals: Approvals,
-    /// Which calls by agents need confirmation, and who may confirm them.
-    pub confirm: Confirm,
     /// The budget for runs whose workflow sets none.
     pub budget: Budgets,
+    /// What writes need before they are sent.
+    pub policy: WritePolicy,
     /// What the folder in force asks for.
     pub asks: FolderAsks,
     /// Whether the folder in force may act.
@@ -51,25 +50,9 @@ pub enum ConfigLayer<'p> {
 /// The keys that allow something, which only the user's own file may contain.
 const USER_KEYS: [&str; 4] = ["allow_private", "confirm", "env_allow", "source_roots"];
 
-serialized_enum! {
-    /// Which calls by an agent need confirmation when its client cannot ask the person.
-    #[derive(Default)]
-    Confirm {
-        /// Destructive calls; the agent may pass on the person's confirmation.
-        #[default]
-        Token = "token",
-        /// Destructive calls and all other writes.
-        Writes = "writes",
-        /// Destructive calls; only the person can make them, on the command line.
-        Person = "person",
-    }
-}
-
 /// Settings for approvals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvals {
-    /// Workflows whose approvals are granted automatically when nobody is present.
-    pub unattended: Vec<WorkflowId>,
     /// The weakest proof of presence that is accepted for a decision.
     pub presence: LeastPresence,
 }
@@ -123,7 +106,10 @@ pub enum ConfigError {
     Grants(#[from] GrantError),
 }
 
-const CONFIRM: &str = "`token`, `writes` or `person`";
+/// The setting that let an agent pass on a confirmation.
+const CONFIRM: &str = "removed: an agent's writes and removals always ask you; see `policy.writes`";
+/// The setting that let a workflow run alone by its name, whatever its text.
+const UNATTENDED: &str = "removed: run `milepost workflow review --alone <id>` for each of them";
 const PRESENCE: &str = "`elicitation`, `terminal` or `pin`";
 const BACKEND: &str = "`file`, `keyring` or `env`";
 
@@ -227,6 +213,7 @@ impl Config {
         };
         self.secret_inputs_days = least(self.secret_inputs_days, project.secret_inputs_days);
         self.approvals.presence = self.approvals.presence.max(project.approvals.presence);
+        self.policy = self.policy.tightened(project.policy);
         self.warnings.extend(project.warnings);
         self.asks = project.asks;
         match &standing {
@@ -278,13 +265,11 @@ impl Config {
             table.unknown(&mut config.warnings);
         }
         if let Some(mut table) = top.take_as("approvals", TomlField::table)? {
-            if let ConfigLayer::Project(own) = layer {
-                table.not_for_projects("unattended", &own.display().to_string())?;
+            if let Some(field) = table.take("unattended") {
+                return Err(field.wrong_value(UNATTENDED));
             }
-            let id = |text: &str| WorkflowId::parse(text).ok();
-            let unattended = table.parsed_list("unattended", "the id of a workflow", id)?;
             let presence = table.parsed("presence", PRESENCE, LeastPresence::named)?;
-            config.approvals = Approvals { unattended, presence: presence.unwrap_or_default() };
+            config.approvals = Approvals { presence: presence.unwrap_or_default() };
             table.unknown(&mut config.warnings);
         }
         if let Some(mut table) = top.take_as("budget", TomlField::table)? {
@@ -292,6 +277,9 @@ impl Config {
             let (http_calls, writes) = (count("http_calls")?, count("writes")?);
             config.budget = Budgets { http_calls, writes, attempts: count("attempts")? };
             table.unknown(&mut config.warnings);
+        }
+        if let Some(table) = top.take_as("policy", TomlField::table)? {
+            config.policy = WritePolicy::read(table, &mut config.warnings)?;
         }
         top.unknown(&mut config.warnings);
         Ok(config)
@@ -308,7 +296,9 @@ impl Config {
             top.parsed_list("allow_private", PrivateHost::EXPECTED, PrivateHost::parse)?;
         self.source_roots = top.parsed_list("source_roots", "a directory", root)?;
         self.env_allow = top.parsed_list("env_allow", "the name of a variable", variable)?;
-        self.confirm = top.parsed("confirm", CONFIRM, Confirm::named)?.unwrap_or_default();
+        if let Some(field) = top.take("confirm") {
+            return Err(field.wrong_value(CONFIRM));
+        }
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use std::time::SystemTime;
 use milepost_engine::event::Presence;
 use milepost_engine::ports::JournalError;
 use milepost_model::digest::Digest;
+use milepost_model::secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{self, FileError, FileMode, WriteOptions};
@@ -262,16 +263,14 @@ impl Grants {
     }
 
     /// Signs every grant that counted until now, after a PIN was set or changed.
-    pub fn sign(
-        &self,
-        valid: &[Grant],
-        sign: impl Fn(&str) -> Result<String, PersonError>,
-    ) -> Result<(), GrantError> {
-        let signed = valid.iter().map(|grant| {
-            let signature = Some(sign(&grant.signed_text())?);
-            Ok(Grant { signature, presence: Presence::Pin, ..grant.clone() })
+    pub fn sign(&self, valid: &[Grant], pin: &Secret) -> Result<(), GrantError> {
+        let texts: Vec<String> = valid.iter().map(Grant::signed_text).collect();
+        let signatures = Person::of(&self.directory).sign_each(pin, &texts)?;
+        let signed = valid.iter().zip(signatures).map(|(grant, signature)| {
+            let signature = Some(signature);
+            Grant { signature, presence: Presence::Pin, ..grant.clone() }
         });
-        let signed: Vec<Grant> = signed.collect::<Result<_, PersonError>>()?;
+        let signed = signed.collect();
         self.change(|grants| *grants = signed)
     }
 
@@ -316,8 +315,6 @@ fn chain(error: RunsError) -> GrantError {
 
 #[cfg(test)]
 mod tests {
-    use milepost_model::secret::Secret;
-
     use super::*;
 
     fn granted(workflow: &str, digest: &str) -> Grant {
@@ -366,7 +363,7 @@ mod tests {
         let pin = Secret::new("correct");
         person.set_pin(&pin, None).expect("is set");
         assert!(grants.valid().expect("is read").is_empty(), "it is not signed");
-        grants.sign(&[granted("a", "1")], |text| person.sign(&pin, text)).expect("is signed");
+        grants.sign(&[granted("a", "1")], &pin).expect("is signed");
         assert_eq!(grants.valid().expect("is read").len(), 1);
         grants.add(granted("b", "1")).expect("is recorded");
         assert_eq!(grants.valid().expect("is read").len(), 1, "the new one is not signed");

@@ -29,12 +29,11 @@ enum Kind {
 const KEYS: &[(&str, Kind)] = &[
     ("allow_private", Kind::List),
     ("approvals.presence", Kind::Word("elicitation")),
-    ("approvals.unattended", Kind::List),
     ("budget.attempts", Kind::Count),
     ("budget.http_calls", Kind::Count),
     ("budget.writes", Kind::Count),
-    ("confirm", Kind::Word("token")),
     ("env_allow", Kind::List),
+    ("policy.writes", Kind::Word("consent")),
     ("secrets.backend", Kind::Word("file")),
     ("secrets.inputs_days", Kind::CountOr(limits::SECRET_INPUTS_DAYS)),
     ("source_roots", Kind::List),
@@ -68,7 +67,8 @@ pub enum KeyError {
 /// Whether a key may be set in a project's configuration, because it can only tighten something
 /// there.
 pub fn is_limit(key: &str) -> bool {
-    matches!(key, "approvals.presence" | "secrets.inputs_days") || key.starts_with("budget.")
+    matches!(key, "approvals.presence" | "policy.writes" | "secrets.inputs_days")
+        || key.starts_with("budget.")
 }
 
 /// A configuration file as editable text.

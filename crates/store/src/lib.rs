@@ -25,6 +25,7 @@ mod locations;
 mod lock;
 mod parallel;
 pub mod person;
+mod policy;
 pub mod runs;
 mod sealed_inputs;
 pub mod secrets;
@@ -40,8 +41,7 @@ pub mod workflows;
 pub use asks::FolderAsks;
 pub use choices::{CachedChoices, ChoiceCache};
 pub use config::{
-    Approvals, Budgets, Config, ConfigError, ConfigLayer, Confirm, LeastPresence, LiveConfig,
-    SecretsBackend,
+    Approvals, Budgets, Config, ConfigError, ConfigLayer, LeastPresence, LiveConfig, SecretsBackend,
 };
 pub use directory::Directory;
 pub use documents::{Blobs, KeptDocuments};
@@ -60,7 +60,9 @@ pub use keys::{ConfigFile, ConfigSetting, KeyError, is_limit};
 pub use library::{Library, LibraryEntry, LibraryMatch};
 pub use listing::{InvalidCause, InvalidFile, Listing, SourceReport, WorkflowSummary};
 pub use locations::{ExplainedLocation, LocationOrigin, Locations, SourceKind};
+pub use milepost_engine::consent::WriteRule;
 pub use milepost_model::digest::Digest;
+pub use policy::{PolicyDecision, PolicyRule, WritePolicy};
 pub use sealed_inputs::{SealError, SealedInputs};
 pub use settings::{TomlError, TomlPosition, UnknownKey};
 pub use sources::{AgentTrust, LocalSource, ReferenceRoot, SourceError, Trust, UserTrust};

@@ -11,7 +11,6 @@
 mod delay;
 mod history;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -102,9 +101,6 @@ struct PersonFile {
     /// When the next attempt is accepted, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "is_zero")]
     not_before_ms: u64,
-    /// Workflows whose approvals are granted without asking, each with the person's signature.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    granted: BTreeMap<String, String>,
     /// Computed with the journal's key, so that write access to the file is not enough to reset the
     /// counter.
     #[serde(default)]
@@ -124,11 +120,6 @@ impl PersonFile {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_zero(ms: &u64) -> bool {
     *ms == 0
-}
-
-/// The string that is signed to have a workflow's approvals granted without asking.
-fn granted_text(workflow: &str) -> String {
-    format!("milepost unattended\n{workflow}")
 }
 
 /// The person who owns a data directory, identified by their PIN.
@@ -173,9 +164,9 @@ impl Person {
         let _lock = self.lock()?;
         // Written first: a key that was recorded and never used is harmless.
         PinHistory::read(&self.directory)?.add(&self.directory, entry)?;
-        let (salt, granted, mac) = (hex(&salt), BTreeMap::new(), String::new());
+        let (salt, mac) = (hex(&salt), String::new());
         let (cost, wrong, not_before_ms) = (limits::PIN_SCRYPT_LOG_N, 0, 0);
-        self.keep(PersonFile { salt, cost, key, wrong, not_before_ms, granted, mac })
+        self.keep(PersonFile { salt, cost, key, wrong, not_before_ms, mac })
     }
 
     /// Whether a PIN was ever set here, as far as is recorded outside the runs.
@@ -213,31 +204,19 @@ impl Person {
         self.admit(&mut kept, PinClock::now())
     }
 
-    /// Allows the approvals of exactly these workflows to be granted without asking.
-    pub fn grant(&self, pin: &Secret, workflows: &[&str]) -> Result<(), PersonError> {
-        let mut granted = BTreeMap::new();
-        for workflow in workflows {
-            granted.insert((*workflow).to_owned(), self.sign(pin, &granted_text(workflow))?);
-        }
-        let _lock = self.lock()?;
-        let kept = self.kept()?.ok_or(PersonError::NotSet)?;
-        self.keep(PersonFile { granted, ..kept })
-    }
-
-    /// Whether the person allowed a workflow's approvals to be granted without asking; always true
-    /// if no PIN is set.
-    pub fn has_granted(&self, workflow: &str) -> Result<bool, PersonError> {
-        let Some(kept) = self.kept()? else { return Ok(true) };
-        let signature = kept.granted.get(workflow);
-        Ok(signature.is_some_and(|own| is_signed(&kept.key, &granted_text(workflow), own)))
-    }
-
     /// Signs a string. A wrong PIN is counted before it is reported.
     pub fn sign(&self, pin: &Secret, text: &str) -> Result<String, PersonError> {
-        self.sign_at(pin, text, PinClock::now())
+        Ok(hex(self.unlock(pin, PinClock::now())?.sign(text.as_bytes()).as_ref()))
     }
 
-    fn sign_at(&self, pin: &Secret, text: &str, now: PinClock) -> Result<String, PersonError> {
+    /// Signs several strings with one attempt.
+    pub fn sign_each(&self, pin: &Secret, texts: &[String]) -> Result<Vec<String>, PersonError> {
+        let pair = self.unlock(pin, PinClock::now())?;
+        Ok(texts.iter().map(|text| hex(pair.sign(text.as_bytes()).as_ref())).collect())
+    }
+
+    /// The key pair that belongs to the PIN.
+    fn unlock(&self, pin: &Secret, now: PinClock) -> Result<Ed25519KeyPair, PersonError> {
         let _lock = self.lock()?;
         let mut kept = self.kept()?.ok_or(PersonError::NotSet)?;
         self.admit(&mut kept, now)?;
@@ -259,7 +238,7 @@ impl Person {
             history.add(&self.directory, PinEntry::first(kept.key.clone(), now.wall_ms))?;
         }
         self.keep(kept)?;
-        Ok(hex(pair.sign(text.as_bytes()).as_ref()))
+        Ok(pair)
     }
 
     /// Refuses an attempt that comes too soon. The caller holds the lock.
@@ -359,13 +338,13 @@ mod tests {
         let mut now = PinClock::now();
         let mut waits = Vec::new();
         for _ in 0..12 {
-            let told = person.sign_at(&wrong, "x", now);
+            let told = person.unlock(&wrong, now);
             let Err(PersonError::Wrong { wait }) = told else { panic!("{told:?}") };
             waits.push(wait);
             if !wait.is_zero() {
                 // Too soon, even the right PIN is not looked at, and nothing is counted.
                 let soon = later(now, wait.saturating_sub(Duration::from_millis(1)));
-                let told = person.sign_at(&right, "x", soon);
+                let told = person.unlock(&right, soon);
                 assert!(matches!(told, Err(PersonError::TooSoon { .. })), "{told:?}");
             }
             now = later(now, wait);
@@ -377,8 +356,8 @@ mod tests {
             assert_eq!(pair[1], (pair[0] * 2).min(limits::PIN_DELAY_MAX));
         }
         assert_eq!(waits.last(), Some(&limits::PIN_DELAY_MAX));
-        person.sign_at(&right, "x", now).expect("the right PIN counts after the wait");
-        let told = person.sign_at(&wrong, "x", now);
+        person.unlock(&right, now).expect("the right PIN counts after the wait");
+        let told = person.unlock(&wrong, now);
         assert!(matches!(told, Err(PersonError::Wrong { wait: Duration::ZERO })), "{told:?}");
     }
 
@@ -404,13 +383,13 @@ mod tests {
         person.set_pin(&right, None).expect("is set");
         let now = PinClock::now();
         for _ in 0..=limits::PIN_FREE_TRIES {
-            person.sign_at(&wrong, "x", now).expect_err("is wrong");
+            person.unlock(&wrong, now).expect_err("is wrong");
         }
         let forward = PinClock { wall_ms: now.wall_ms + 1_000_000_000, ..now };
-        let told = person.sign_at(&right, "x", forward);
+        let told = person.unlock(&right, forward);
         assert!(matches!(told, Err(PersonError::TooSoon { .. })), "{told:?}");
         let back = PinClock { wall_ms: 0, ..later(now, limits::PIN_DELAY) };
-        person.sign_at(&right, "x", back).expect("the time has passed");
+        person.unlock(&right, back).expect("the time has passed");
     }
 
     #[test]
@@ -491,19 +470,6 @@ mod tests {
         assert!(matches!(told, Err(PersonError::Damaged { .. })), "{told:?}");
         std::fs::write(person.path(), kept).expect("writes");
         person.sign(&Secret::new("correct"), "x").expect("signs");
-    }
-
-    #[test]
-    fn what_approves_by_itself_is_signed_for() {
-        let (_directory, person) = person();
-        assert!(person.has_granted("a").expect("is read"), "nobody set a PIN");
-        let pin = Secret::new("correct");
-        person.set_pin(&pin, None).expect("is set");
-        assert!(!person.has_granted("a").expect("is read"));
-        assert!(person.grant(&Secret::new("wrong-one"), &["a"]).is_err());
-        person.grant(&pin, &["a"]).expect("is granted");
-        assert!(person.has_granted("a").expect("is read"));
-        assert!(!person.has_granted("b").expect("is read"));
     }
 
     #[test]

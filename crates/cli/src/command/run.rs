@@ -5,8 +5,10 @@ use std::path::Path;
 
 use milepost_catalog::limits::DOCUMENT_BYTES;
 use milepost_model::problem::{Code, Problem};
-use milepost_ops::command::run::{Paginate, Request, Response, RunCommand};
+use milepost_model::secret::known_secrets;
+use milepost_ops::command::run::{CommandAnswer, Paginate, Request, Response, RunCommand};
 use milepost_ops::command::typed_arguments::{self, TypedArguments, TypedBody};
+use milepost_ops::run::view::RunView;
 use milepost_store::{read_document, write_atomic};
 use serde_json::{Map, Value};
 
@@ -16,7 +18,7 @@ use crate::argument_values::{object, stdin_text};
 use crate::exit::Exit;
 use crate::failure::CliResult;
 use crate::session::CliSession;
-use crate::terminal::{Terminal, count, safe};
+use crate::terminal::{Terminal, count, safe, safe_lines};
 use crate::wording;
 
 pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CliResult {
@@ -24,7 +26,10 @@ pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CliResult {
         check_writable(output)?;
     }
     let session = CliSession::open_confirmed(args.yes, terminal)?;
-    let response = session.run::<RunCommand>(request(args, &session)?)?;
+    let response = match session.run::<RunCommand>(request(args, &session)?)? {
+        CommandAnswer::Called(response) => *response,
+        CommandAnswer::Waiting(view) => return waiting(&view, terminal),
+    };
     let written = match &args.output {
         Some(output) if !response.dry_run => Some((output, write_body(&response, output)?)),
         _ => None,
@@ -47,6 +52,17 @@ pub(super) fn run(args: &RunCommandArgs, terminal: &mut Terminal) -> CliResult {
         }
     })?;
     Ok(if response.ok == Some(false) { Exit::UPSTREAM } else { Exit::DONE })
+}
+
+/// The call waits for the person, who may be the one who typed it.
+fn waiting(view: &RunView, terminal: &mut Terminal) -> CliResult {
+    terminal.answer(view, |terminal| {
+        for waiting in &view.waiting {
+            terminal.line(safe(&waiting.message));
+        }
+        terminal.line(format!("answer with: milepost approve {}", view.run_id));
+    })?;
+    Ok(Exit::WAITING_ON_PERSON)
 }
 
 fn request(args: &RunCommandArgs, session: &CliSession) -> CliResult<Request> {
@@ -106,11 +122,11 @@ fn check_writable(output: &Path) -> CliResult<()> {
     Err(Problem::new(Code::FileNotFound, message, hint).into())
 }
 
-/// Writes the body to a file and returns its size in bytes.
+/// Writes the body to a file, as it would be shown, and returns its size in bytes.
 fn write_body(response: &Response, output: &Path) -> CliResult<usize> {
     let bytes = match (&response.body_path, &response.body) {
         (Some(path), _) => read_document(Path::new(path), usize::MAX - 1)?,
-        (None, Some(body)) => text(body).into_bytes(),
+        (None, Some(body)) => known_secrets::shown(&text(body)).into_owned().into_bytes(),
         (None, None) => Vec::new(),
     };
     write_atomic(output, &bytes, true)?;
@@ -136,15 +152,15 @@ fn show_body(response: &Response, terminal: &mut Terminal) {
     let text = text.strip_suffix('\n').unwrap_or(&text);
     // A pipe gets the exact response; a terminal gets a sanitized one.
     match io::stdout().is_terminal() {
-        true => terminal.line(safe(text)),
+        true => terminal.line(safe_lines(text)),
         false => terminal.raw(format!("{text}\n").as_bytes()),
     }
 }
 
 fn show_request(response: &Response, terminal: &mut Terminal) {
-    terminal.line(safe(&request_text(&response.request)));
+    terminal.line(safe_lines(&request_text(&response.request)));
     if let Some(curl) = &response.curl {
-        terminal.line(format!("\n{}", safe(curl)));
+        terminal.line(format!("\n{}", safe_lines(curl)));
     }
 }
 

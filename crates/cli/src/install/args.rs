@@ -3,6 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use crate::server::args::McpTools;
+
 #[derive(Debug, Args)]
 pub(crate) struct InstallArgs {
     /// The client
@@ -14,6 +16,9 @@ pub(crate) struct InstallArgs {
     /// The name of the entry
     #[arg(long, default_value = "milepost")]
     pub(crate) name: String,
+    /// How many tools are listed
+    #[arg(long, value_enum)]
+    pub(crate) tools: Option<McpTools>,
     /// Show what would be written and where, and change nothing
     #[arg(long)]
     pub(crate) print: bool,

@@ -5,12 +5,14 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use milepost_model::problem::{Code, Problem};
 use serde_json::{Map, Value, json};
 
 use super::args::{InstallScope, SupportedClient};
 use super::slot::{ConfigFormat, EntrySlot};
 use crate::limits;
+use crate::server::args::McpTools;
 
 /// Shown by clients that display a description.
 const DESCRIPTION: &str = "Workflows that agents and APIs run together";
@@ -36,16 +38,25 @@ impl SupportedClient {
     }
 
     /// The entry that starts this server.
-    pub(super) fn entry(self, name: &str, command: &str) -> Map<String, Value> {
+    pub(super) fn entry(
+        self,
+        name: &str,
+        command: &str,
+        tools: Option<McpTools>,
+    ) -> Map<String, Value> {
+        let args = match tools.and_then(|tools| tools.to_possible_value()) {
+            Some(tools) => json!(["mcp", "--tools", tools.get_name()]),
+            None => json!(["mcp"]),
+        };
         let entry = match self {
             SupportedClient::ClaudeCode => {
-                json!({"type": "stdio", "command": command, "args": ["mcp"], "env": {}})
+                json!({"type": "stdio", "command": command, "args": args, "env": {}})
             }
             SupportedClient::Vscode => {
-                json!({"type": "stdio", "command": command, "args": ["mcp"]})
+                json!({"type": "stdio", "command": command, "args": args})
             }
             SupportedClient::Cursor | SupportedClient::ClaudeDesktop | SupportedClient::Codex => {
-                json!({"command": command, "args": ["mcp"]})
+                json!({"command": command, "args": args})
             }
             SupportedClient::Goose => json!({
                 "enabled": true,
@@ -53,7 +64,7 @@ impl SupportedClient {
                 "name": name,
                 "description": DESCRIPTION,
                 "cmd": command,
-                "args": ["mcp"],
+                "args": args,
                 "envs": {},
                 "env_keys": [],
                 "timeout": limits::GOOSE_TIMEOUT_S,
@@ -125,7 +136,13 @@ pub(super) fn is_ours(found: &Value) -> bool {
     let command = found.get("command").or_else(|| found.get("cmd")).and_then(Value::as_str);
     let name = command.and_then(|command| command.rsplit(['/', '\\']).next());
     let is_milepost = name.is_some_and(|name| matches!(name, "milepost" | "milepost.exe"));
-    is_milepost && found.get("args") == Some(&json!(["mcp"]))
+    let args = found.get("args").and_then(Value::as_array).map_or(&[] as &[Value], Vec::as_slice);
+    let is_mcp = match args {
+        [mcp] => mcp == "mcp",
+        [mcp, tools, word] => mcp == "mcp" && tools == "--tools" && word.is_string(),
+        _ => false,
+    };
+    is_milepost && is_mcp
 }
 
 /// The command that starts this program: `milepost` if that name is found on the `PATH` and is this

@@ -37,7 +37,7 @@ use self::slot::{ConfigChange, ConfigFormat, EntrySlot};
 use crate::environment;
 use crate::failure::CliResult;
 use crate::limits::{self, SERVER_NAME_CHARS};
-use crate::terminal::{Terminal, safe, shell_quoted};
+use crate::terminal::{Terminal, safe, safe_lines, shell_quoted};
 
 /// What the undo command cannot restore.
 const NOT_KEPT: &str = "the previous entry is not kept: the diff shows it, except for values \
@@ -147,7 +147,8 @@ impl Job<'_> {
         let working = locations.working.as_path();
         let path = ClientPaths::here(working).path(*client, *scope)?;
         let slot = client.slot(name);
-        let entry = client.entry(name, &client::command(client.needs_whole_path())?);
+        let command = client::command(client.needs_whole_path())?;
+        let entry = client.entry(name, &command, arguments.tools);
         let wish =
             EditRequest { path: &path, slot: &slot, entry: &entry, out: arguments.uninstall };
         // A project may come from someone else, so its symlinks must not lead outside it.
@@ -385,5 +386,5 @@ fn show(job: &Job<'_>, done: &InstallResult, terminal: &mut Terminal) {
 
 /// Sanitizes the lines of a file, keeping tabs.
 fn shown(text: &str) -> String {
-    text.split('\t').map(safe).collect::<Vec<_>>().join("\t")
+    text.split('\t').map(safe_lines).collect::<Vec<_>>().join("\t")
 }

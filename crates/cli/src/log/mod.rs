@@ -6,12 +6,13 @@
 #[cfg(feature = "otlp")]
 mod otlp;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use milepost_model::problem::{Code, Problem};
+use milepost_model::secret::known_secrets;
 use milepost_store::open_log;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
@@ -128,10 +129,33 @@ fn layer<W>(format: Option<LogFormat>, writer: W) -> Output
 where
     W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
 {
-    let lines = fmt::layer().with_ansi(false).with_writer(writer);
+    let lines = fmt::layer().with_ansi(false).with_writer(MaskedLog(writer));
     match format {
         Some(LogFormat::Json) => lines.json().flatten_event(true).with_current_span(false).boxed(),
         Some(LogFormat::Human) | None => lines.boxed(),
+    }
+}
+
+/// A log without secrets. Nothing that is logged may contain one; this makes sure of it.
+struct MaskedLog<W>(W);
+
+impl<'w, W: fmt::MakeWriter<'w>> fmt::MakeWriter<'w> for MaskedLog<W> {
+    type Writer = MaskedLog<W::Writer>;
+
+    fn make_writer(&'w self) -> Self::Writer {
+        MaskedLog(self.0.make_writer())
+    }
+}
+
+impl<W: Write> Write for MaskedLog<W> {
+    /// Writes a line, which arrives in one piece.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.write_all(&known_secrets::shown_bytes(line))?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 

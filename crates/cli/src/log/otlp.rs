@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use milepost_model::problem::{Code, Problem};
+use milepost_model::secret::known_secrets;
 use milepost_outbound::{Client, Outgoing, Policy, SendOptions};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider;
@@ -107,6 +108,8 @@ impl HttpClient for Sender {
 
 async fn sent(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
     let (head, body) = request.into_parts();
+    // The spans are encoded with their lengths, which must not change.
+    let body = known_secrets::overwritten(body.into()).into();
     let header =
         |name: &str, value: &[u8]| (name.to_owned(), String::from_utf8_lossy(value).into_owned());
     let outgoing = Outgoing {

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use milepost_model::limits::OUTPUT_BYTES;
 use milepost_model::problem::{Code, Problem};
+use milepost_model::untrusted;
 use milepost_ops::Caller;
 use milepost_ops::run::approve::{ApproveStep, RejectStep, Request};
+use milepost_ops::run::question::QuestionLayout;
 use milepost_ops::run::view::{RunView, WaitingKind, WaitingView};
 use serde_json::{Map, Value};
 
@@ -16,7 +18,7 @@ use crate::argument_values::{file_text, value};
 use crate::failure::CliResult;
 use crate::session::CliSession;
 use crate::terminal::Terminal;
-use crate::{terminal_user, tty};
+use crate::{limits, terminal_user, tty};
 
 pub(crate) fn answer(args: &ApprovalArgs, approve: bool, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
@@ -74,7 +76,10 @@ impl Approval<'_> {
         let Approval { session, call, args, approve } = *self;
         let asked: Vec<_> = own_questions(before, step).collect();
         if !terminal.is_json() {
-            asked.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
+            for one in &asked {
+                let text = follow::waiting_text(one, terminal);
+                terminal.notice(text);
+            }
         }
         // The decision applies only to what was shown, not to anything that arrived later.
         let only = asked.first().filter(|_| asked.len() == 1);
@@ -82,6 +87,10 @@ impl Approval<'_> {
             Some(given) => Some(form_answer(given)?),
             None => only.filter(|_| approve).and_then(|it| ask(it, terminal_user::ask_line)),
         };
+        if let Some(one) = only.filter(|_| answer.is_some() && !terminal.is_json()) {
+            let lines = QuestionLayout::terminal(terminal.width()).above_prompt(one);
+            lines.iter().for_each(|line| terminal.notice(line));
+        }
         let request = Request {
             run_id: before.run_id.clone(),
             step_id: step.map(str::to_owned),
@@ -148,21 +157,15 @@ fn asking_child(
 }
 
 /// A field of a question's form.
-pub(super) struct FormField<'f> {
+struct FormField<'f> {
     name: &'f str,
     schema: &'f Value,
-    required: bool,
 }
 
 impl FormField<'_> {
-    /// The field's name, type, choices and description, in one line.
-    pub(super) fn description(&self) -> String {
-        let kind = self.schema.get("type").and_then(Value::as_str).unwrap_or("value");
-        let need = if self.required { "" } else { ", optional" };
-        let choices = self.schema.get("enum").map(|all| format!(", one of {all}"));
-        let about = ["description", "title"].iter().find_map(|key| self.schema.get(key)?.as_str());
-        let about = about.map(|about| format!(": {about}")).unwrap_or_default();
-        format!("`{}` ({kind}{need}{}){about}", self.name, choices.unwrap_or_default())
+    /// The prompt for the field, which the question describes.
+    fn prompt(&self) -> String {
+        format!("value of `{}`: ", untrusted::inline(self.name, limits::FIELD_CHARS))
     }
 
     /// Converts the typed string to a value of the field's type.
@@ -175,15 +178,11 @@ impl FormField<'_> {
 }
 
 /// The fields of a question's form; empty without a form, or if the form is not an object.
-pub(super) fn fields(waiting: &WaitingView) -> Vec<FormField<'_>> {
+fn fields(waiting: &WaitingView) -> Vec<FormField<'_>> {
     let Some(form) = &waiting.form else { return Vec::new() };
-    let required = form.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
     let properties = form.get("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
-    properties
-        .map(|(name, schema)| FormField { name, schema, required: is_required(name) })
-        .collect()
+    properties.map(|(name, schema)| FormField { name, schema }).collect()
 }
 
 /// Asks for every field; `None` if there is nobody to ask.
@@ -194,7 +193,7 @@ fn ask(waiting: &WaitingView, ask: impl Fn(&str) -> Option<String>) -> Option<Va
     }
     let mut answer = Map::new();
     for field in &fields {
-        let typed = ask(&format!("{}: ", field.description()))?;
+        let typed = ask(&field.prompt())?;
         if !typed.trim().is_empty() {
             answer.insert(field.name.to_owned(), field.read(typed.trim()));
         }

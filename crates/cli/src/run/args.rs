@@ -148,7 +148,7 @@ pub(crate) struct DecideArgs {
     /// The step, if several need a decision
     #[arg(long, value_name = "STEP")]
     pub(crate) step: Option<String>,
-    /// The outcome; asked for at the terminal if not given
+    /// The decision; asked for at the terminal if not given
     #[arg(long, value_enum)]
     pub(crate) outcome: Option<OutcomeChoice>,
     /// For `happened`: the result as JSON
@@ -156,12 +156,16 @@ pub(crate) struct DecideArgs {
     pub(crate) output: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutcomeChoice {
     /// The request took effect
     Happened,
     /// The request did not take effect: run the step again
     DidNotHappen,
+    /// The last submission counts, although it was rejected
+    Accept,
+    /// The agent gets as many attempts again
+    MoreTries,
     /// Let the step fail
     GiveUp,
 }

@@ -2,7 +2,7 @@
 
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::run::settle::{self, Request, SettleOutcome, SettleStep};
-use milepost_ops::run::view::{RunView, WaitingView};
+use milepost_ops::run::view::{RunView, WaitingKind, WaitingView};
 use serde_json::Value;
 
 use super::args::{DecideArgs, OutcomeChoice};
@@ -68,12 +68,14 @@ fn request(
     let outcome = match outcome {
         OutcomeChoice::Happened => SettleOutcome::Happened,
         OutcomeChoice::DidNotHappen => SettleOutcome::DidNotHappen,
+        OutcomeChoice::Accept => SettleOutcome::Accept,
+        OutcomeChoice::MoreTries => SettleOutcome::MoreTries,
         OutcomeChoice::GiveUp => SettleOutcome::GiveUp,
     };
     Request { run_id: run.to_owned(), step_id: step.map(str::to_owned), outcome, output }
 }
 
-/// Shows the interrupted request and asks for its outcome on the terminal.
+/// Shows what has to be decided, and asks for the decision on the terminal.
 fn ask(
     view: &RunView,
     (run, step): &OpenStep,
@@ -81,17 +83,30 @@ fn ask(
     terminal: &mut Terminal,
 ) -> CliResult<(OutcomeChoice, Option<Value>)> {
     let is_shown = |one: &&WaitingView| {
-        settle::is_meant(one.kind) && one.step.as_deref() == Some(step.as_str())
+        let own = one.run_id.as_ref().unwrap_or(&view.run_id);
+        settle::is_meant(one.kind) && one.step.as_deref() == Some(step.as_str()) && own == run
     };
-    for one in view.waiting.iter().filter(is_shown) {
-        terminal.notice(follow::waiting_text(one));
+    let shown = view.waiting.iter().find(is_shown);
+    if let Some(one) = shown {
+        let text = follow::waiting_text(one, terminal);
+        terminal.notice(text);
     }
     let several = open_steps(view, None).len() > 1;
-    let missing = || CliError::from(no_outcome(run, several.then_some(step.as_str())));
-    let question = "what was the outcome? [h]appened, [d]id not happen, [g]ive up: ";
+    let is_request = shown.is_none_or(|one| one.kind == WaitingKind::Decision);
+    let can_accept = shown.is_some_and(|one| one.choices.contains(&SettleOutcome::Accept));
+    let missing = || CliError::from(no_outcome(run, several.then_some(step.as_str()), is_request));
+    let question = match (is_request, can_accept) {
+        (true, _) => "what was the outcome? [h]appened, [d]id not happen, [g]ive up: ",
+        (false, true) => "what was decided? [a]ccept it, [m]ore tries, [g]ive up: ",
+        (false, false) => "what was decided? [m]ore tries, [g]ive up: ",
+    };
     let word = terminal_user::ask_line(question).ok_or_else(missing)?;
-    let outcome = outcome(&word).ok_or_else(missing)?;
-    if given.is_some() || !matches!(outcome, OutcomeChoice::Happened) {
+    let outcome = outcome(&word, is_request).ok_or_else(missing)?;
+    if outcome == OutcomeChoice::Accept {
+        // The decision applies only to what was shown.
+        return Ok((outcome, shown.and_then(|one| one.submitted.clone())));
+    }
+    if given.is_some() || outcome != OutcomeChoice::Happened {
         return Ok((outcome, given));
     }
     let question = "result as JSON (leave empty for null): ";
@@ -100,22 +115,28 @@ fn ask(
     Ok((outcome, Some(output)))
 }
 
-fn outcome(word: &str) -> Option<OutcomeChoice> {
-    Some(match word.trim().to_lowercase().as_str() {
-        "h" | "happened" => OutcomeChoice::Happened,
-        "d" | "did-not-happen" | "did not happen" => OutcomeChoice::DidNotHappen,
-        "g" | "give-up" | "give up" => OutcomeChoice::GiveUp,
+/// The decision that a word stands for: about a request, or about an agent's submissions.
+fn outcome(word: &str, is_request: bool) -> Option<OutcomeChoice> {
+    Some(match (word.trim().to_lowercase().as_str(), is_request) {
+        ("h" | "happened", true) => OutcomeChoice::Happened,
+        ("d" | "did-not-happen" | "did not happen", true) => OutcomeChoice::DidNotHappen,
+        ("a" | "accept", false) => OutcomeChoice::Accept,
+        ("m" | "more" | "more-tries" | "more tries", false) => OutcomeChoice::MoreTries,
+        ("g" | "give-up" | "give up", _) => OutcomeChoice::GiveUp,
         _ => return None,
     })
 }
 
 /// The problem if no outcome was given; its hint contains the complete command lines.
-fn no_outcome(run: &str, step: Option<&str>) -> Problem {
+fn no_outcome(run: &str, step: Option<&str>, is_request: bool) -> Problem {
     let step = step.map(|step| format!(" --step {step}")).unwrap_or_default();
     let line = format!("milepost decide {run}{step} --outcome");
-    let hint = format!(
-        "find out what happened, then run `{line} happened --output '<JSON>'`, `{line} \
-         did-not-happen` or `{line} give-up`"
-    );
+    let hint = match is_request {
+        true => format!(
+            "find out what happened, then run `{line} happened --output '<JSON>'`, `{line} \
+             did-not-happen` or `{line} give-up`"
+        ),
+        false => format!("run `{line} accept`, `{line} more-tries` or `{line} give-up`"),
+    };
     Problem::new(Code::ParamsInvalid, "no outcome given", hint).context("run_id", run)
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 use milepost_model::problem::{Code, Problem};
+use milepost_model::untrusted;
 use milepost_ops::run::events::{EventView, ReadEvents, Request as EventsRequest};
 use milepost_ops::run::next_action::NextAction;
-use milepost_ops::run::sent_request::SentView;
+use milepost_ops::run::question::QuestionLayout;
 use milepost_ops::run::status::{
     GetRunStatus, Request as StatusRequest, Response as StatusResponse,
 };
 use milepost_ops::run::view::{RunStatus, RunView, StepStatus, StepView, WaitingKind, WaitingView};
 use serde_json::Value;
 
-use super::approve;
 use super::event_text::{self, ActiveSteps};
 use crate::exit::Exit;
 use crate::failure::{CliResult, show_problem};
@@ -160,22 +160,23 @@ pub(super) fn show_card(view: &RunView, terminal: &mut Terminal) {
     terminal.remark(format!("{run}  {workflow}  {status}  {done} of {steps}"));
     if let Some(problem) = &view.problem {
         let body = problem.context.get("body").and_then(Value::as_str);
-        let body: Vec<String> = body.map(|body| format!("  {}", safe(body))).into_iter().collect();
+        let layout = QuestionLayout::terminal(terminal.width());
+        let body: Vec<String> = body.map(|body| layout.quoted(body)).into_iter().collect();
         let hint = wording::hint_text(&problem.hint);
         show_problem(&problem.code, &problem.message, &body, &hint, terminal);
     }
     for waiting in &view.waiting {
-        say(waiting.kind.is_question(), &waiting_text(waiting), terminal);
+        let text = waiting_text(waiting, terminal);
+        say(waiting.kind.is_question(), &text, terminal);
     }
     for due in &view.due {
         terminal.remark(format!("step {}:", safe(&due.step_id)));
-        for text in due.prompt.lines() {
-            terminal.remark(format!("  {}", safe(text)));
-        }
+        terminal.remark(QuestionLayout::terminal(terminal.width()).quoted(&due.prompt));
     }
     if let Some(output) = &view.final_output {
         let pretty = serde_json::to_string_pretty(output).unwrap_or_default();
-        terminal.line(if std::io::stdout().is_terminal() { safe(&pretty) } else { pretty });
+        let is_terminal = std::io::stdout().is_terminal();
+        terminal.line(if is_terminal { untrusted::escape_json(&pretty) } else { pretty.into() });
     }
     show_next(view.next.as_ref(), &view.waiting, terminal);
 }
@@ -210,47 +211,6 @@ fn progress(steps: &[StepView]) -> (usize, usize) {
 }
 
 /// What a run is waiting for, with everything needed for a decision.
-pub(super) fn waiting_text(waiting: &WaitingView) -> String {
-    let kind = event_text::waiting_name(waiting.kind);
-    let step = waiting.step.as_deref().map(|step| format!(" {}", safe(step))).unwrap_or_default();
-    let mut lines = vec![format!("{kind}{step}: {}", safe(&waiting.message))];
-    if !waiting.by.is_empty() {
-        lines.push(format!("  by {}", safe(&waiting.by.join(", "))));
-    }
-    for field in approve::fields(waiting) {
-        lines.push(format!("  asks for {}", safe(&field.description())));
-    }
-    if let Some(sent) = &waiting.sent {
-        let at = milepost_ops::rfc3339(sent.sent_ms);
-        lines.push(format!("  sent {at}  {}", safe(&sent.request)));
-        let key = sent.idempotency_key.iter();
-        lines.extend(key.map(|key| format!("  idempotency key {}", safe(key))));
-        lines.extend(body_text(sent).map(|body| format!("  {body}")));
-    }
-    lines.extend(waiting.may_arrive_until_ms.map(|until| {
-        let at = milepost_ops::rfc3339(until);
-        format!("  it may still arrive until {at}; then you can record that it did not happen")
-    }));
-    for shown in &waiting.shown {
-        let request = if shown.target.is_empty() { &shown.request } else { &shown.target };
-        let (step, request) = (safe(&shown.step), safe(request));
-        lines.push(format!("  then {step}  {request}  {}", safe(&shown.arguments.to_string())));
-    }
-    for change in &waiting.changes {
-        lines.push(format!("  changed {}:", safe(&change.step)));
-        lines.push(format!("    was {}", safe(&change.before.to_string())));
-        lines.push(format!("    now {}", safe(&change.after.to_string())));
-    }
-    lines.join("\n")
-}
-
-/// The body of a sent request, in one line.
-pub(super) fn body_text(sent: &SentView) -> Option<String> {
-    let whole = sent.body_bytes.map(|bytes| format!("{bytes} bytes"));
-    match (&sent.body, whole) {
-        (Some(body), None) => Some(format!("body {}", safe(body))),
-        (Some(body), Some(whole)) => Some(format!("body (first part of {whole}): {}", safe(body))),
-        (None, Some(whole)) => Some(format!("body of {whole}, binary")),
-        (None, None) => None,
-    }
+pub(super) fn waiting_text(waiting: &WaitingView, terminal: &Terminal) -> String {
+    QuestionLayout::terminal(terminal.width()).question(waiting)
 }

@@ -4,6 +4,7 @@ use milepost_ops::run::events::{ReadEvents, Request as EventsRequest};
 use milepost_ops::run::list::{ListRuns, ListedRun, Request};
 use milepost_ops::run::next_action::NextAction;
 use milepost_ops::run::pin_notice;
+use milepost_ops::run::question::{QuestionLayout, body_text};
 use milepost_ops::run::view::{RunStatus, RunView, StepView, WaitingKind, WaitingView};
 use serde::Serialize;
 use serde_json::Value;
@@ -110,16 +111,17 @@ pub(super) fn show_steps(view: &RunView, terminal: &mut Terminal) {
 
 /// Shows the requests that were sent for the steps of a run, by attempt.
 pub(super) fn show_requests(view: &RunView, terminal: &mut Terminal) {
+    let layout = QuestionLayout::terminal(terminal.width());
     for step in &view.steps {
         for sent in &step.sent {
             let (id, at) = (safe(&step.id), milepost_ops::rfc3339(sent.sent_ms));
             terminal.line(format!("\n{id}  attempt {}  {at}", sent.attempt));
-            terminal.line(format!("  {}", safe(&sent.request)));
+            terminal.line(layout.quoted(&sent.request));
             for (name, value) in &sent.headers {
-                terminal.line(format!("  {}: {}", safe(name), safe(value)));
+                terminal.line(layout.quoted(&format!("{name}: {value}")));
             }
-            if let Some(body) = follow::body_text(sent) {
-                terminal.line(format!("  {body}"));
+            if let Some(body) = body_text(sent.body.as_deref(), sent.body_bytes) {
+                terminal.line(layout.quoted(&body));
             }
         }
     }
@@ -196,7 +198,10 @@ pub(crate) fn inbox(terminal: &mut Terminal) -> CliResult {
         for run in &view.inbox {
             terminal.line(format!("{}  {}", run.run_id, safe(&run.workflow)));
             // For this command, the questions are the result.
-            run.waiting.iter().for_each(|one| terminal.notice(follow::waiting_text(one)));
+            for one in &run.waiting {
+                let text = follow::waiting_text(one, terminal);
+                terminal.notice(text);
+            }
             follow::show_next(run.next.as_ref(), &run.waiting, terminal);
         }
     })

@@ -29,7 +29,7 @@ use crate::argument_values::file_text;
 use crate::exit::Exit;
 use crate::failure::{CliError, CliResult};
 use crate::session::{CliSession, call};
-use crate::terminal::{Terminal, safe};
+use crate::terminal::{Terminal, count, safe};
 use crate::{document, guide, wording, workflow};
 
 pub(crate) use approve::{answer, answer_as};
@@ -162,6 +162,10 @@ pub(crate) fn set_pin(terminal: &mut Terminal) -> CliResult {
     let response = call::<SetPin>(PinRequest {}, terminal)?;
     terminal.answer(&response, |terminal| {
         terminal.line("the PIN is set: runs that start from now on need it for decisions");
+        if response.grants > 0 {
+            let signed = count(response.grants, "grant");
+            terminal.remark(format!("{signed} signed with it; see them with `milepost grants`"));
+        }
     })
 }
 

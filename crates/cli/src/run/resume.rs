@@ -54,7 +54,8 @@ pub(crate) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> CliResult {
 /// Shows why a run that has not ended is not progressing, and how to continue it.
 fn show_waiting(run: &RunView, terminal: &mut Terminal) {
     for waiting in &run.waiting {
-        terminal.remark(follow::waiting_text(waiting));
+        let text = follow::waiting_text(waiting, terminal);
+        terminal.remark(text);
     }
     follow::show_next(run.next.as_ref().filter(|_| !run.has_ended()), &[], terminal);
 }

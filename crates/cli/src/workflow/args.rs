@@ -56,6 +56,24 @@ pub(crate) enum WorkflowCommand {
     /// Restore an earlier version of a workflow, or a deleted workflow
     #[command(after_help = "Example: milepost workflow restore refund-order 9f2c")]
     Restore(RestoreWorkflowArgs),
+    /// Mark workflows as reviewed, so that agents run them without asking you
+    #[command(after_help = "Examples: milepost workflow review refund-order\n          \
+        milepost workflow review --alone nightly\n\
+        Without arguments it shows which workflows were reviewed.\n\
+        Exit codes: 0 done, 6 no such workflow, 7 not confirmed, 8 there is no terminal")]
+    Review(ReviewArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArgs {
+    /// The ids of workflows in the library
+    pub(crate) ids: Vec<String>,
+    /// Review every workflow that is new or has changed
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) all: bool,
+    /// Let their runs give every approval themselves, as long as nothing changes
+    #[arg(long, requires = "ids")]
+    pub(crate) alone: bool,
 }
 
 #[derive(Debug, Args)]

@@ -97,7 +97,7 @@ fn show_provided(name: &str, provided: &ProviderView, terminal: &mut Terminal) {
         }
         ProviderOutcome::Error => format!("{from} has no choices for {name}"),
     };
-    terminal.line(safe(&format!("\n{about}")));
+    terminal.line(format!("\n{}", safe(&about)));
     if let Some(message) = &provided.message {
         terminal.remark(format!("note: {}", safe(message)));
     }

@@ -5,6 +5,7 @@ mod edit;
 mod inputs;
 mod library;
 pub(crate) mod plan;
+mod review;
 mod scaffold;
 mod validate;
 
@@ -27,6 +28,7 @@ pub(crate) fn run(command: &WorkflowCommand, terminal: &mut Terminal) -> CliResu
         WorkflowCommand::Delete(args) => edit::delete(args, terminal),
         WorkflowCommand::Versions(args) => edit::versions(args, terminal),
         WorkflowCommand::Diff(args) => edit::diff(args, terminal),
+        WorkflowCommand::Review(args) => review::run(args, terminal),
         WorkflowCommand::Restore(args) => edit::restore(args, terminal),
     }
 }

@@ -13,7 +13,7 @@ use crate::command::lists::plain;
 use crate::command::request_text;
 use crate::document;
 use crate::failure::CliResult;
-use crate::terminal::{Terminal, count, safe};
+use crate::terminal::{Terminal, count, safe, safe_lines};
 
 pub(super) fn show(args: &TargetArgs, terminal: &mut Terminal) -> CliResult {
     let loaded = document::load(&args.target)?;
@@ -23,7 +23,7 @@ pub(super) fn show(args: &TargetArgs, terminal: &mut Terminal) -> CliResult {
         let width = terminal.width();
         terminal.line(format!("{} ({})", safe(workflow.display_title()), workflow.id.value));
         if let Some(description) = &workflow.description {
-            terminal.line(safe(description));
+            terminal.line(safe_lines(description));
         }
         let spelling = workflow.spelling.name();
         let number = workflow.version.as_deref().unwrap_or("version not set");
@@ -100,6 +100,10 @@ fn show_plan(response: &Response, terminal: &mut Terminal) {
     terminal.table(&headings, steps().enumerate().map(|(index, step)| row(index, step)));
     let (steps, waves) = (count(steps().count(), "step"), count(response.waves, "wave"));
     terminal.line(format!("{steps} in {waves}, at most {} at a time", response.concurrency));
+    if !response.can_change.is_empty() {
+        terminal.line("what this run can change and call:");
+        response.can_change.iter().for_each(|line| terminal.line(format!("  {}", safe(line))));
+    }
 }
 
 fn row(index: usize, step: &PlannedStepView) -> Vec<String> {
@@ -142,14 +146,14 @@ fn show_step(step: &RenderedStep, terminal: &mut Terminal) {
     };
     terminal.line(safe(&format!("{}: {target}{about}", step.id)));
     for request in &step.requests {
-        terminal.line(safe(&indented(&request_text(request))));
+        terminal.line(safe_lines(&indented(&request_text(request))));
     }
     if let Some(text) = &step.text {
-        terminal.line(safe(&indented(&plain(text))));
+        terminal.line(safe_lines(&indented(&plain(text))));
     }
     if step.requests.is_empty() && step.status == RenderStatus::Unknown && !step.with.is_empty() {
         let with = Value::Object(step.with.clone());
-        terminal.line(safe(&indented(&format!("with {with}"))));
+        terminal.line(safe_lines(&indented(&format!("with {with}"))));
     }
     for note in &step.notes {
         terminal.remark(format!("note: {}: {}", safe(&step.id), safe(note)));

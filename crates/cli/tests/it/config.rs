@@ -66,11 +66,9 @@ fn keys_are_shown_with_their_effective_values() {
             KEY                   FROM     VALUE
             allow_private         default  none
             approvals.presence    default  elicitation
-            approvals.unattended  default  none
             budget.attempts       default  no limit
             budget.http_calls     default  no limit
             budget.writes         default  no limit
-            confirm               default  token
             env_allow             default  none
             secrets.backend       default  file
             secrets.inputs_days   default  7
@@ -81,7 +79,7 @@ fn keys_are_shown_with_their_effective_values() {
     place.put(OWN, "env_allow = ['A', 'B']\n[budget]\nwrites = 7\n");
     place.put(".milepost/config.toml", "[budget]\nwrites = 5\n");
     assert_eq!(config(&place, "get env_allow", &[]).ends(0).quiet().out, "A,B\n");
-    assert_eq!(config(&place, "get confirm", &[]).ends(0).quiet().out, "token\n");
+    assert_eq!(config(&place, "get policy.writes", &[]).ends(0).quiet().out, "consent\n");
     let one = config(&place, "get budget.writes --json", &[]).ends(0).quiet().json();
     let path = place.path(".milepost/config.toml").display().to_string();
     let expected = json!({"key": "budget.writes", "value": 5, "from": "project", "path": path});
@@ -93,7 +91,7 @@ fn keys_are_shown_with_their_effective_values() {
 #[test]
 fn changing_a_key_leaves_the_rest_alone() {
     let place = Place::new();
-    let before = "# Mine.\nconfirm = \"token\" # for now\n\n# Room.\n[budget] # small\n\
+    let before = "# Mine.\n[policy]\nwrites = \"consent\" # for now\n\n# Room.\n[budget] # small\n\
                   # The most.\nwrites = 5 # each\n";
     place.put(OWN, before);
     let text = || place.text(OWN);
@@ -101,19 +99,16 @@ fn changing_a_key_leaves_the_rest_alone() {
     let path = own_path(&place);
     assert_eq!(ran.out, format!("set budget.writes to 7 in {path}\n"));
     assert_eq!(text(), before.replace("writes = 5", "writes = 7"));
-    config(&place, "set confirm writes", &[]).ends(0).quiet();
-    config(&place, "set approvals.unattended nightly,weekly", &[]).ends(0).quiet();
-    let told = config(&place, "get approvals.unattended --json", &[]).ends(0).json();
-    assert_eq!(told["value"], json!(["nightly", "weekly"]));
+    config(&place, "set policy.writes deny", &[]).ends(0).quiet();
     finish(place.command().args(["config", "set", "env_allow", "[\"A\"]"]), "").ends(0);
     let after = text();
     for kept in ["# Mine.", "# for now", "# Room.", "# small", "# The most.", "# each"] {
         assert!(after.contains(kept), "{kept}: {after}");
     }
-    assert!(after.contains("confirm = \"writes\" # for now"), "{after}");
-    let told = config(&place, "set confirm --json", &[]).ends(0).quiet().json();
-    assert_eq!((&told["value"], &told["from"]), (&json!("token"), &json!("default")));
-    assert!(!text().contains("confirm") && text().contains("# Mine."), "{}", text());
+    assert!(after.contains("writes = \"deny\" # for now"), "{after}");
+    let told = config(&place, "set policy.writes --json", &[]).ends(0).quiet().json();
+    assert_eq!((&told["value"], &told["from"]), (&json!("consent"), &json!("default")));
+    assert!(!text().contains("deny") && text().contains("# Mine."), "{}", text());
     config(&place, "set budget.writes", &[]).ends(0).quiet();
     assert!(!text().contains("writes") && text().contains("# The most."), "{}", text());
 }
@@ -130,13 +125,13 @@ fn setting_the_first_key_creates_the_file() {
 
 #[test]
 fn values_that_could_not_be_read_back_are_not_written() {
-    let place = Place::with(&[(OWN, "confirm = 'person'\n")]);
+    let place = Place::with(&[(OWN, "[policy]\nwrites = 'deny'\n")]);
     place.check(
-        &config(&place, "set confrim writes", &[]),
+        &config(&place, "set polcy.writes deny", &[]),
         &expect![[r"
             --- 2
-            error[PARAMS_INVALID]: there is no key `confrim` in the configuration
-            hint: did you mean `confirm`?
+            error[PARAMS_INVALID]: there is no key `polcy.writes` in the configuration
+            hint: did you mean `policy.writes`?
             more: milepost docs PARAMS_INVALID
         "]],
     );
@@ -150,10 +145,10 @@ fn values_that_could_not_be_read_back_are_not_written() {
         "]],
     );
     place.check(
-        &config(&place, "set confirm never", &[]),
+        &config(&place, "set policy.writes never", &[]),
         &expect![[r"
             --- 2
-            error[PARAMS_INVALID]: `confirm` must be `token`, `writes` or `person`
+            error[PARAMS_INVALID]: `policy.writes` must be `allow`, `consent`, `approve` or `deny`
             hint: nothing was written; give another value
             more: milepost docs PARAMS_INVALID
         "]],
@@ -169,7 +164,7 @@ fn values_that_could_not_be_read_back_are_not_written() {
         let ran = finish(place.command().args(["config", "set", "--json", key, "--", value]), "");
         assert_eq!(problem(&ran.ends(2))["error_code"], "PARAMS_INVALID", "{key} {value}");
     }
-    assert_eq!(place.text(OWN), "confirm = 'person'\n");
+    assert_eq!(place.text(OWN), "[policy]\nwrites = 'deny'\n");
     place.put(OWN, "confirm = [\n");
     let told = problem(&config(&place, "set budget.writes 1 --json", &[]).ends(2));
     assert_eq!(told["error_code"], "CONFIG_INVALID");

@@ -25,7 +25,7 @@ fn settled(place: &Place, text: &str) -> String {
                     runs.len() - 1
                 });
                 line = line.replace(&word, &format!("run_{:0>26}", number + 1));
-            } else if let Some(rest) = word.strip_prefix("http://127.0.0.1:") {
+            } else if let Some((_, rest)) = word.split_once("127.0.0.1:") {
                 let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 line = line.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:40000");
             } else if is_digits(&word, "0000-00-00") {

@@ -244,7 +244,7 @@ const PLACES: &[Planted] = &[
     },
     Planted {
         name: "a value of the project's configuration that does not fit",
-        plant: |place| put(place, "work/.milepost/config.toml", "confirm = \"never\"\n"),
+        plant: |place| put(place, "work/.milepost/config.toml", "[policy]\nwrites = \"never\"\n"),
         id: "config.project",
         place: "work/.milepost/config.toml",
         fix: "correct the file",

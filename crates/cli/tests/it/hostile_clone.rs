@@ -356,7 +356,11 @@ fn after_trust_exactly_what_was_shown_works() {
     let changes: [(&str, &str, String); 3] = [
         (RECORD, "another address", record.replace("127.0.0.1", "localhost")),
         (DOCUMENT, "another document", repository.text(DOCUMENT).replace("X-Shop-Token", "X-Mine")),
-        (CONFIG, "another ask", "[asks]\nvariables = [\"HOME\"]\n".to_owned()),
+        (
+            CONFIG,
+            "another ask",
+            "[asks]\nvariables = [\"AWS_SECRET_ACCESS_KEY\", \"HOME\"]\n".to_owned(),
+        ),
     ];
     for (sent, (file, change, text)) in changes.into_iter().enumerate() {
         let old = repository.text(file);

@@ -60,9 +60,19 @@ const CALLS: &[(&str, &str)] = &[
     ("command show", "command show shop-api orders:get"),
     ("command run", "command run shop-api orders:list --dry-run"),
     ("command providers", "command providers"),
+    (
+        "secret allow",
+        "secret allow SHOP_TOKEN --command shop-api\u{a0}orders:list --field headers.X",
+    ),
     ("catalog remove", "catalog remove shop-api --yes"),
     ("secret set", "secret set SHOP_TOKEN"),
     ("secret list", "secret list"),
+    ("grants", "grants"),
+    ("grants revoke", "grants revoke grant_"),
+    ("trust", "trust --check"),
+    ("trust", "trust --digest"),
+    ("trust", "trust --list"),
+    ("untrust", "untrust"),
     ("secret remove", "secret remove SHOP_TOKEN"),
     ("mcp budget", "mcp budget"),
     ("mcp install", "mcp install cursor"),
@@ -101,6 +111,14 @@ fn json_output_fits_its_schema() {
                 let runs = place.run(["runs", "--json"]).ends(0).json();
                 *word = runs["runs"][0]["run_id"].as_str().expect("a run").to_owned();
             }
+        }
+        for word in &mut words {
+            if word == "grant_" {
+                let grants = place.run(["grants", "--json"]).ends(0).json();
+                *word = grants["grants"][0]["id"].as_str().expect("a grant").to_owned();
+            }
+            // A word may contain a space.
+            *word = word.replace('\u{a0}', " ");
         }
         words.push("--json".to_owned());
         let ran = finish(place.command().args(&words), "hunter2");

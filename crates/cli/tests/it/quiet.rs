@@ -147,13 +147,14 @@ fn a_run_that_waits_for_a_person_asks_and_one_that_waits_for_an_agent_is_silent(
     let asks = "workflow: asks\nsteps: [{id: ok, approve: Go on?}]\n";
     place.put("asks.yaml", asks);
     let ran = place.say("run asks.yaml -q").ends(4);
-    assert!(ran.err.starts_with("approval ok: Go on?\nnext: milepost approve run_"), "{}", ran.err);
-    assert_eq!(ran.err.lines().count(), 2, "and nothing else: {}", ran.err);
+    assert!(ran.err.starts_with("approval ok of asks\nrun run_"), "{}", ran.err);
+    assert!(ran.err.contains("\n│ Go on?\nnext: milepost approve run_"), "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 7, "and nothing else: {}", ran.err);
     let runs = place.say("runs --json -q").ends(0).quiet().json();
     let run = runs["runs"][0]["run_id"].as_str().expect("an id").to_owned();
     // Without a terminal, the question itself must still be shown.
     let ran = place.run(["approve", &run, "-q"]);
-    assert!(ran.code != 0 && ran.err.contains("approval ok: Go on?"), "{}", ran.err);
+    assert!(ran.code != 0 && ran.err.contains("│ Go on?"), "{}", ran.err);
 }
 
 #[test]

@@ -537,15 +537,18 @@ fn a_missing_pin_file_stops_new_runs() {
 fn a_program_cannot_write_its_own_policy() {
     let victim = Victim::new();
     let place = &victim.place;
-    is_refused(place, &["config", "set", "approvals.unattended", "asked"]);
+    is_refused(place, &["workflow", "review", "--alone", "asked"]);
     let folder = place.root.path().join("home/.config/milepost");
     std::fs::create_dir_all(&folder).expect("made");
     let text = "[approvals]\nunattended = [\"asked\"]\n";
     std::fs::write(folder.join("config.toml"), text).expect("written");
-    start(place, 4);
+    // A name says nothing about a text, so this setting is an error.
+    let ran = place.run(["run", "asked.yaml"]);
+    assert!(ran.code != 0 && ran.err.contains("workflow review --alone"), "{}", ran.err);
     std::fs::remove_file(folder.join("config.toml")).expect("removed");
-    let said = terminal(place, "config set approvals.unattended asked", &[PIN]);
+    place.run(["workflow", "save", "asked.yaml"]).ends(0);
+    let said = terminal(place, "workflow review --alone asked", &["y", PIN]);
     assert_eq!(said.code, 0, "{}", said.out);
-    place.run(["run", "asked.yaml"]).ends(0);
+    place.run(["run", "asked"]).ends(0);
     assert_eq!(victim.server.seen().len(), 1);
 }

@@ -444,8 +444,11 @@ fn the_configuration_approves_and_limits() {
     let ran = place.run(["run", "asked.yaml", "-i", "name=bolt"]).ends(8);
     assert!(ran.err.contains("milepost person set-pin"), "{}", ran.err);
     place.run(["run", "three.yaml", "-i", "name=bolt"]).ends(0);
-    configured("[approvals]\nunattended = [\"asked\"]\n");
-    let ran = place.run(["run", "asked.yaml", "-i", "name=bolt", "--json"]).ends(0);
+    configured("");
+    place.run(["workflow", "save", "asked.yaml"]).ends(0);
+    let said = crate::rogue::terminal(&place, "workflow review --alone asked", &["y"]);
+    assert_eq!(said.code, 0, "{}", said.out);
+    let ran = place.run(["run", "asked", "-i", "name=bolt", "--json"]).ends(0);
     assert!(ran.out.contains("\"presence\":\"policy\""), "{}", ran.out);
     assert_eq!(ledger.lock().expect("nobody panics").len(), 2);
     configured("[budget]\nhttp_calls = 2\n");

@@ -308,6 +308,7 @@ impl WorldView for Caller {
             write: method != "GET",
             repeatable: method != "POST",
             sent: None,
+            effect: None,
         })
     }
 
@@ -422,6 +423,8 @@ impl Start {
             deadline_ms: now_ms + flow.allowed_ms(),
             mock: false,
             world: None,
+            bound: None,
+            consent: None,
         };
         let (id, title, text) = (self.id, "For tests".to_owned(), self.text);
         let (pinned, durability) = (Vec::new(), self.durability);

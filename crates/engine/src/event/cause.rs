@@ -91,6 +91,12 @@ pub enum Cause {
     MayStillArrive { key: StepKey, from_ms: u64 },
     #[error("the outcome of `{key}` is not in question")]
     NotUnknown { key: StepKey },
+    #[error("no person agreed to it{}", after_colon(comment.as_deref()))]
+    Disagreed { key: StepKey, comment: Option<String> },
+    #[error("it was not sent, because no person agreed to it")]
+    NoConsent { key: StepKey },
+    #[error("the policy forbids `{request}`")]
+    Denied { request: String },
 }
 
 impl Cause {
@@ -117,7 +123,11 @@ impl Cause {
                 Code::ExpressionFailed
             }
             Cause::Authored { .. } => Code::FailedByAuthor,
-            Cause::Rejected { .. } | Cause::Expired { .. } => Code::ApprovalRejected,
+            Cause::Rejected { .. }
+            | Cause::Expired { .. }
+            | Cause::Disagreed { .. }
+            | Cause::NoConsent { .. } => Code::ApprovalRejected,
+            Cause::Denied { .. } => Code::RequestRefused,
             Cause::Exhausted { .. } => Code::SubmissionsExhausted,
             Cause::ChildCanceled | Cause::Canceled => Code::RunCanceled,
             Cause::Polled { .. } => Code::RepeatExhausted,
@@ -225,6 +235,11 @@ impl Cause {
             Cause::Absent { .. } | Cause::Unsigned => "decide in your own terminal",
             Cause::NotTheirs { .. } => "ask one of them",
             Cause::UnfitAnswer { .. } => "answer in the format that the form requires",
+            Cause::Disagreed { .. } => "nothing more is sent; resume the run to ask again",
+            Cause::NoConsent { .. } => "resume the run to ask again",
+            Cause::Denied { .. } => {
+                "the user can change `[policy]` in the configuration; nothing was sent"
+            }
             Cause::Mistyped { .. }
             | Cause::HasEnded
             | Cause::NotAsked { .. }

@@ -51,6 +51,35 @@ impl StepKey {
         StepKey(format!("{}::verify@{index}", self.0))
     }
 
+    /// The key of the question whether the run may do what it wants to do.
+    pub fn consent() -> StepKey {
+        StepKey(".consent".to_owned())
+    }
+
+    /// The key of the question whether the run may make as many writes again.
+    pub(crate) fn consent_again(times: u64) -> StepKey {
+        StepKey(format!(".consent:{times}"))
+    }
+
+    /// The key of the question whether one request of an execution may be sent.
+    pub(crate) fn approval(&self, request: &str) -> StepKey {
+        // Such a key belongs to no step, list or loop.
+        let of = self.0.replace("::", "/").replace('@', "+");
+        StepKey(format!(".approve:{of}:{request}"))
+    }
+
+    /// Whether it is the key of a question that the run itself asks. No document contains such a
+    /// key, because the ids of steps do not begin with a dot.
+    pub fn is_reserved(&self) -> bool {
+        self.0.starts_with('.')
+    }
+
+    /// The range of all reserved keys.
+    pub(crate) fn reserved() -> Range<StepKey> {
+        // The end is the ASCII character after the dot.
+        StepKey(".".to_owned())..StepKey("/".to_owned())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -106,6 +135,18 @@ mod tests {
         check("a@0::b@1::c", "a", "c");
         check("decide::verify@0", "decide", "decide");
         check("loop@1::decide::verify@0", "loop", "decide");
+    }
+
+    #[test]
+    fn a_reserved_key_belongs_to_no_step() {
+        let approval = StepKey::of_walk("loop@1::pay@2").approval("0123");
+        for key in [StepKey::consent(), StepKey::consent_again(1), approval] {
+            assert!(key.is_reserved() && StepKey::reserved().contains(&key), "{key}");
+            assert_eq!((key.top(), key.step()), (key.as_str(), key.as_str()));
+            assert!(!key.is_item() && !key.is_check() && key.list().is_none(), "{key}");
+        }
+        assert!(!StepKey::reserved().contains(&StepKey::of_walk("0")));
+        assert!(milepost_model::id::StepId::parse(".consent").is_err());
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn taken(state: &State, budget: BudgetKind) -> u64 {
 
 /// The number of executions that share what is left: those that may run at the same time and have
 /// no share yet.
-fn abreast(flow: &Flow, state: &State, key: &StepKey) -> u64 {
+pub(crate) fn abreast(flow: &Flow, state: &State, key: &StepKey) -> u64 {
     let list = key.list().and_then(|(list, _)| {
         let each = flow.of_key(key)?.for_each.as_ref()?;
         let step = state.step(&list)?;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event::{Event, RunCreated, ShownCall};
 use crate::interpreter::{WorldView, digest};
+use crate::ports::RunContext;
 use crate::{StepKey, secret_placeholder};
 
 /// The next thing to do.
@@ -99,7 +100,13 @@ impl PlannedCall {
 
     /// The call as shown to a person, with a digest of the whole call; `None` if it cannot be
     /// prepared.
-    pub(crate) fn shown(&self, head: &RunCreated, world: &dyn WorldView) -> Option<ShownCall> {
+    /// With a context, what is added to the call is read as well.
+    pub(crate) fn shown(
+        &self,
+        head: &RunCreated,
+        world: &dyn WorldView,
+        context: Option<&RunContext>,
+    ) -> Option<ShownCall> {
         let nonce = head.nonce.as_str();
         match self {
             PlannedCall::Call(KeyedCall { key, call }) => {
@@ -110,6 +117,8 @@ impl PlannedCall {
                     request: prepared.request,
                     target: secret_placeholder::mask_text(nonce, &prepared.target),
                     arguments: secret_placeholder::mask_secrets(nonce, &call.arguments()),
+                    sent: prepared.sent.map(|sent| Box::new(sent.shown(nonce))),
+                    extras: context.map(|context| Box::new(world.extras(context, call))),
                 })
             }
             PlannedCall::Child(ChildStart { key, workflow, inputs }) => Some(ShownCall {
@@ -122,6 +131,8 @@ impl PlannedCall {
                 request: format!("workflow {workflow}"),
                 target: String::new(),
                 arguments: secret_placeholder::mask_secrets(nonce, &Value::Object(inputs.clone())),
+                sent: None,
+                extras: context.map(|context| Box::new(world.child_extras(context, workflow))),
             }),
         }
     }

@@ -5,17 +5,18 @@
 
 use std::cell::OnceCell;
 
-use milepost_model::agent_prompt;
 use milepost_model::condition::Truth;
 use milepost_model::expr::{Reference, SegmentKind};
+use milepost_model::guide::Confirmation;
 use milepost_model::step::{Action, Needs, OnError, Prompt, Step, When};
-use milepost_model::walk::{self, GuideWalk, WalkError, WalkPosition};
+use milepost_model::walk::{self, BlockedStep, GuideWalk, WalkError, WalkPosition};
 use serde_json::{Map, Value, json};
 
 use crate::event::{ActorKind, Event};
 use crate::interpreter::command::NextCommand;
 use crate::interpreter::condition_trace;
 use crate::interpreter::frontier::Frontier;
+use crate::interpreter::run_variables::{self, SaidVariables};
 use crate::interpreter::scope::RunScope;
 use crate::interpreter::step_action;
 use crate::state::{Phase, State, StepState};
@@ -24,23 +25,6 @@ use crate::{Cause, Failure, Flow, FlowNode, StepKey, view};
 /// The next thing to do; `None` if the run has ended or is waiting.
 pub fn next(flow: &Flow, state: &State) -> Option<NextCommand> {
     RunEvaluator::of(flow, state).next()
-}
-
-/// A guide's variables: its inputs and the variables that were added.
-pub(crate) fn context(state: &State) -> Map<String, Value> {
-    let mut all = state.head.inputs.clone();
-    all.extend(state.context.clone());
-    all
-}
-
-/// The variables of a loop in a manifest: those of a guide, and the results of earlier steps.
-pub(crate) fn loop_context(state: &State) -> Value {
-    let mut all = context(state);
-    for name in ["inputs", "steps"] {
-        let value = state.names().get(name).cloned().unwrap_or_default();
-        all.insert(name.to_owned(), value);
-    }
-    Value::Object(all)
 }
 
 /// Determines what a run does next.
@@ -64,7 +48,7 @@ pub(crate) struct Execution<'l, 's> {
 
 impl<'s> RunEvaluator<'s> {
     pub(crate) fn of(flow: &'s Flow, state: &'s State) -> RunEvaluator<'s> {
-        let begins = !state.paused && state.parked.is_none();
+        let begins = !state.paused && state.parked.is_none() && state.asks_itself().is_none();
         RunEvaluator { flow, state, begins, kept: None, made: OnceCell::new() }
     }
 
@@ -82,9 +66,21 @@ impl<'s> RunEvaluator<'s> {
         if self.state.end.is_some() {
             return None;
         }
-        self.main().or_else(|| {
+        self.answered_itself().or_else(|| self.main()).or_else(|| {
             let ready = self.is_main_over() && self.begins;
             ready.then(|| self.finally().or_else(|| self.finish())).flatten()
+        })
+    }
+
+    /// What follows from the answer to a question that the run itself asked.
+    fn answered_itself(&self) -> Option<NextCommand> {
+        let (key, step) = self.state.asks_itself()?;
+        let Phase::Decided(yes) = step.phase else { return None };
+        Some(if yes {
+            step_action::succeeded(key, None)
+        } else {
+            let comment = step.verdict.as_ref().and_then(|verdict| verdict.comment.clone());
+            step_action::failed(key, Cause::Disagreed { key: key.clone(), comment }.into())
         })
     }
 
@@ -125,8 +121,9 @@ impl<'s> RunEvaluator<'s> {
         }
         let Some(top) = self.flow.step(key.top()).filter(|top| is_loop(top)) else { return names };
         let completed = self.completed(Some(&StepKey::of_walk(key.top())));
-        let context = loop_context(self.state);
-        match walk::within(self.flow.workflow(), top, &completed, &context) {
+        let said = SaidVariables::of(self.flow, self.state);
+        let variables = said.with_outputs();
+        match walk::within(self.flow.workflow(), top, &completed, &variables) {
             Ok(GuideWalk { position: WalkPosition::Due(due), .. }) if due.key == key.as_str() => {
                 names.passes(&due.loops)
             }
@@ -205,7 +202,7 @@ impl<'s> RunEvaluator<'s> {
         let failed = self.state.failed().filter(|(key, _)| {
             let own = self.flow.is_walked() || key.as_str() == key.top();
             let counts = self.flow.of_key(key).is_some_and(|def| def.on_error == OnError::Fail);
-            own && counts && !key.is_check()
+            own && counts && !key.is_check() || key.is_reserved()
         });
         let first = failed.min_by_key(|(_, step)| step.ended_ms);
         first.map(|(key, step)| (key.clone(), failure_of(step)))
@@ -233,7 +230,9 @@ impl<'s> RunEvaluator<'s> {
         let asks = |phase: &Phase| {
             matches!(phase, Phase::Offered(_) | Phase::Rejected | Phase::Asking | Phase::Voided)
         };
-        let asking = open().find(|(_, step)| asks(&step.phase));
+        // What the run itself asks may be needed for the steps at the end.
+        let ends = self.flow.nodes().iter().any(|node| node.finally);
+        let asking = open().find(|(key, step)| asks(&step.phase) && !(ends && key.is_reserved()));
         let hollow = || {
             open().find(|(key, step)| {
                 let below = || self.state.within(key);
@@ -264,7 +263,47 @@ impl<'s> RunEvaluator<'s> {
             let (key, values) = (node.key.clone(), Map::new());
             return Some(NextCommand::record(Event::StepSkipped { key, reason, values }));
         }
+        if self.undecided(node).is_some() {
+            return None;
+        }
         Some(self.begin(&Execution { key: &node.key, step, names: self.names(&node.key) }))
+    }
+
+    /// The steps of a manifest that could start if their conditions were decided, with the
+    /// variables that they wait for.
+    pub(crate) fn undecided_nodes(&self) -> Vec<BlockedStep> {
+        if self.flow.is_walked() || self.state.only.is_some() || !self.begins {
+            return Vec::new();
+        }
+        let ready = self.frontier().ready().map(|number| &self.flow.nodes()[number]);
+        let open = ready.filter(|node| !node.finally || self.is_main_over());
+        open.filter_map(|node| {
+            let step = self.flow.of_key(&node.key)?;
+            let waits: Vec<&FlowNode> = self.waits(node).collect();
+            self.left_out(step, &waits).is_none().then(|| self.undecided(node)).flatten()
+        })
+        .collect()
+    }
+
+    /// The variable that a step's condition object waits for. An input that was not given, and a
+    /// result that does not exist, are not supplied later: they count as missing.
+    fn undecided(&self, node: &FlowNode) -> Option<BlockedStep> {
+        let step = self.flow.of_key(&node.key)?;
+        let Some(When::Condition(condition)) = step.when.as_ref() else { return None };
+        if self.flow.is_walked() || self.is_open(&node.key) {
+            return None;
+        }
+        let variables = view::outer_variables(self.flow, self.state);
+        if condition.holds(&variables) {
+            return None;
+        }
+        let Truth::Undecided(missing) = condition.decide(&variables) else { return None };
+        let inputs = &self.flow.workflow().inputs;
+        let is_input = |name: &str| inputs.0.iter().any(|(input, _)| input.value == name);
+        let wanted = missing
+            .into_iter()
+            .find(|one| !is_result(&one.variable) && !is_input(walk::root(&one.variable)))?;
+        Some(BlockedStep { step: step.name().to_owned(), wanted })
     }
 
     /// Why a step is skipped without evaluating its condition.
@@ -296,8 +335,9 @@ impl<'s> RunEvaluator<'s> {
 
     fn position(&self) -> Result<WalkStage, WalkError> {
         let completed = self.completed(None);
-        let context = Value::Object(context(self.state));
-        let found = walk::next(self.flow.workflow(), &completed, &context)?;
+        let said = SaidVariables::of(self.flow, self.state);
+        let variables = said.with_outputs();
+        let found = walk::next_in_run(self.flow.workflow(), &completed, &variables)?;
         Ok(self.place(found.position))
     }
 
@@ -338,7 +378,7 @@ impl<'s> RunEvaluator<'s> {
     /// The keys of the walk's executions that have ended: all of them, or those inside one loop.
     pub(crate) fn completed(&self, below: Option<&StepKey>) -> Vec<String> {
         let done = |(key, step): (&StepKey, &StepState)| {
-            let counts = step.phase.is_closed() && !key.is_item();
+            let counts = step.phase.is_closed() && !key.is_item() && !key.is_reserved();
             counts.then(|| key.as_str().to_owned())
         };
         match below {
@@ -359,13 +399,16 @@ impl<'s> RunEvaluator<'s> {
             return Some(step_action::failed(key, failure_of(inner)));
         }
         let completed = self.completed(Some(key));
-        let context = loop_context(self.state);
-        match walk::within(self.flow.workflow(), step, &completed, &context) {
+        let said = SaidVariables::of(self.flow, self.state);
+        let variables = said.with_outputs();
+        match walk::within(self.flow.workflow(), step, &completed, &variables) {
             Ok(found) => match self.place(found.position) {
                 WalkStage::Due(command) => command.map(|command| *command),
                 WalkStage::Blocked => None,
                 WalkStage::Complete => Some(step_action::succeeded(key, Some(self.passes_of(key)))),
             },
+            // A variable that is not a result may still be supplied.
+            Err(WalkError::Variable { variable, .. }) if !is_result(&variable) => None,
             Err(error) => {
                 let (id, error) = (key.as_str().to_owned(), error.to_string());
                 Some(step_action::failed(key, Cause::Unwalkable { key: id, error }.into()))
@@ -439,7 +482,7 @@ impl<'s> RunEvaluator<'s> {
     pub(crate) fn begin(&self, one: &Execution<'_, 's>) -> NextCommand {
         let when = one.step.when.as_ref().filter(|_| !self.is_open(one.key));
         let key = one.key.clone();
-        match when.map(|when| self.against(when, &one.names)).transpose() {
+        match when.map(|when| self.against(when, one)).transpose() {
             Ok(Some(Some(values))) => {
                 let reason = "its condition does not hold".to_owned();
                 NextCommand::record(Event::StepSkipped { key, reason, values })
@@ -453,20 +496,21 @@ impl<'s> RunEvaluator<'s> {
     fn against(
         &self,
         when: &When,
-        names: &RunScope<'_>,
+        one: &Execution<'_, '_>,
     ) -> Result<Option<Map<String, Value>>, Failure> {
         match when {
             When::Expr(bare) => {
                 let source = bare.expr.source().trim().to_owned();
-                let held = names.holds("if", bare)?;
-                Ok((!held).then(|| condition_trace::values(bare, names, source)))
+                let held = one.names.holds("if", bare)?;
+                Ok((!held).then(|| condition_trace::values(bare, &one.names, source)))
             }
             When::Condition(condition) => {
-                let context = Value::Object(context(self.state));
-                let holds =
-                    matches!(condition.decide(&context), Truth::Holds) || condition.holds(&context);
-                // For guides, the walk has already evaluated the condition with the loop variables.
-                if holds || self.flow.is_walked() {
+                // The walk has already evaluated the conditions of a guide and of a loop's body.
+                if self.flow.is_walked() || one.key.as_str() != one.key.top() {
+                    return Ok(None);
+                }
+                let context = view::outer_variables(self.flow, self.state);
+                if condition.holds(&context) {
                     return Ok(None);
                 }
                 let read = condition.variables().into_iter().filter_map(|name| {
@@ -478,11 +522,26 @@ impl<'s> RunEvaluator<'s> {
         }
     }
 
-    /// Whether a person has to confirm the agent's submission.
-    pub(crate) fn is_confirmed(&self, prompt: &Prompt) -> bool {
-        let context = Value::Object(context(self.state));
-        agent_prompt::needs_confirmation(&prompt.confirmation, &context)
+    /// Whether a person has to confirm the agent's submission. If that cannot be decided, they have
+    /// to: leaving out a variable must not leave out the question.
+    pub(crate) fn is_confirmed(&self, key: &StepKey, prompt: &Prompt, output: &Value) -> bool {
+        let condition = match &prompt.confirmation {
+            Confirmation::Never => return false,
+            Confirmation::Always => return true,
+            Confirmation::When(condition) => condition,
+        };
+        let mut variables = view::variables(self.flow, self.state, key);
+        if let (Value::Object(all), Some(own)) = (&mut variables, output.as_object()) {
+            let own = run_variables::variables_in(self.flow, key, own.clone());
+            run_variables::overlay(all, &own);
+        }
+        condition.holds(&variables) || matches!(condition.decide(&variables), Truth::Undecided(_))
     }
+}
+
+/// Whether a variable is a result of the run, which nobody can supply.
+fn is_result(variable: &str) -> bool {
+    matches!(walk::root(variable), "steps" | "inputs")
 }
 
 enum WalkStage {

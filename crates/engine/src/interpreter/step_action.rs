@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use milepost_model::decode::Entries;
 use milepost_model::duration::Period;
+use milepost_model::problem::Code;
 use milepost_model::step::{Action, Approve, OnError, Repeat, Run, Step};
 use milepost_model::target::Target;
 use milepost_model::templated::{Dynamic, named_files};
@@ -14,7 +15,7 @@ use crate::event::{ActorKind, ApprovalDecision, Event, SubmissionIssue};
 use crate::interpreter::command::{
     ApprovalDraft, ChildStart, KeyedCall, NextCommand, PlannedCall, StepCall,
 };
-use crate::interpreter::evaluator::{Execution, RunEvaluator, is_loop};
+use crate::interpreter::evaluator::{Execution, RunEvaluator, field, is_loop};
 use crate::interpreter::flow::FlowNode;
 use crate::interpreter::output_contract;
 use crate::interpreter::scope::RunScope;
@@ -190,6 +191,40 @@ impl<'s> RunEvaluator<'s> {
         below.into_iter().flatten().map(|index| &self.flow.nodes()[index])
     }
 
+    /// The calls that the run will make as far as they are already certain, and the other steps
+    /// that send something.
+    pub(crate) fn calls_ahead(&self) -> (Vec<PlannedCall>, Vec<StepKey>) {
+        let (mut known, mut open) = (Vec::new(), Vec::new());
+        for node in self.flow.nodes() {
+            let Some(step) = self.flow.of_key(&node.key) else { continue };
+            let sends = matches!(step.action, Action::Run(_));
+            if !sends || self.state.has_begun(&node.key) {
+                continue;
+            }
+            match self.deeds_of(node).filter(|_| self.is_certain(step)) {
+                Some(deeds) => known.extend(deeds),
+                None => open.push(node.key.clone()),
+            }
+        }
+        (known, open)
+    }
+
+    /// Whether a step reads only values that no longer change.
+    fn is_certain(&self, step: &Step) -> bool {
+        let item = step.for_each.as_ref().map(|each| each.item_name());
+        step.exprs().iter().all(|located| {
+            let timeless = !located.expr.source().contains("now(");
+            timeless
+                && located.expr.references().iter().all(|reference| match reference.root.as_str() {
+                    "inputs" | "env" | "run" => true,
+                    "index" => item.is_some(),
+                    "steps" => field(reference, 0)
+                        .is_some_and(|id| self.state.phase(&StepKey::of_walk(id)).is_closed()),
+                    other => item == Some(other),
+                })
+        })
+    }
+
     /// A step's calls: a single call, or one per item of its list; `None` if they are not known
     /// yet.
     fn deeds_of(&self, node: &FlowNode) -> Option<Vec<PlannedCall>> {
@@ -267,6 +302,10 @@ impl<'s> RunEvaluator<'s> {
                 Phase::Failing(failure) => return Some(failed(&key, (**failure).clone())),
                 Phase::Failed => {
                     let failure = checked.and_then(|checked| checked.failure.as_ref())?;
+                    // A check that may not be sent never will be, whatever is submitted.
+                    if failure.is(Code::ApprovalRejected) || failure.is(Code::RequestRefused) {
+                        return Some(failed(one.key, failure.clone()));
+                    }
                     return Some(refused(one.key, state, failure));
                 }
                 Phase::Succeeded => {}
@@ -278,9 +317,8 @@ impl<'s> RunEvaluator<'s> {
 
     fn accepted(&self, one: &Execution<'_, 's>, state: &StepState) -> NextCommand {
         // An output that a person supplied instead of the agent needs no further confirmation.
-        if let Action::Prompt(prompt) = &one.step.action
-            && self.is_confirmed(prompt)
-            && state.submission.is_some()
+        if let (Action::Prompt(prompt), Some(submission)) = (&one.step.action, &state.submission)
+            && self.is_confirmed(one.key, prompt, &submission.output)
         {
             return self.confirm(one.key);
         }
@@ -473,8 +511,9 @@ fn rejected(
     let submission = state.submission.as_ref();
     let attempt = submission.map_or(0, |one| one.attempt);
     let digest = submission.map(|one| one.digest.clone()).unwrap_or_default();
-    let (key, issues) = (key.clone(), vec![issue]);
-    NextCommand::record(Event::SubmissionRejected { key, attempt, digest, issues, counted })
+    // The submission itself was recorded when it was received.
+    let (key, issues, output) = (key.clone(), vec![issue], None);
+    NextCommand::record(Event::SubmissionRejected { key, attempt, digest, issues, counted, output })
 }
 
 fn call(run: &Run, step: &Step, names: &RunScope<'_>) -> Result<StepCall, Failure> {

@@ -9,9 +9,11 @@ use milepost_model::id::{RunId, WorkflowId};
 use serde_json::{Map, Value};
 
 use super::{BoxFuture, Durability};
-use crate::event::{Actor, BudgetKind, Parent, RunCreated};
+use crate::effect_bound::{EffectBound, WriteCounts};
+use crate::event::{Actor, BudgetKind, CallExtras, Parent, Presence, RunCreated};
 use crate::interpreter::command::StepCall;
 use crate::interpreter::{AttemptOutcome, WorldView};
+use crate::state::State;
 use crate::world::{MissingWorld, RunWorld};
 use crate::{Failure, Flow};
 
@@ -69,6 +71,24 @@ pub struct RunContext {
     pub flow: Flow,
     /// Whether requests are answered by mocks instead of being sent.
     pub mock: bool,
+    /// The minimum proof of presence for decisions in the run.
+    pub presence: Presence,
+    /// What the run can change; no other write is sent.
+    pub bound: Option<Arc<EffectBound>>,
+}
+
+impl RunContext {
+    pub fn new(run: RunId, flow: &Flow, state: &State) -> RunContext {
+        RunContext {
+            run,
+            nonce: state.head.nonce.clone(),
+            defaulted: state.head.defaulted.clone(),
+            flow: flow.clone(),
+            mock: state.head.mock,
+            presence: state.head.presence,
+            bound: state.head.bound.as_deref().cloned().map(Arc::new),
+        }
+    }
 }
 
 /// One request made by a run.
@@ -79,6 +99,8 @@ pub struct OutgoingRequest {
     pub call: StepCall,
     /// The recorded digest of the request.
     pub digest: String,
+    /// What a person approved to be added to the request, if they were asked.
+    pub approved: Option<Box<CallExtras>>,
     /// The attempt number for the step, starting at 1.
     pub attempt: u32,
     /// Lets a server recognize a repeated request.
@@ -122,6 +144,8 @@ pub struct ChildRun {
     pub inputs: Map<String, Value>,
     /// The budget that it may use.
     pub rest: BTreeMap<BudgetKind, u64>,
+    /// How many writes of each kind it may make.
+    pub writes: WriteCounts,
     /// The run and the step that start it.
     pub parent: Parent,
     /// The parent run, whose secrets may be passed on.

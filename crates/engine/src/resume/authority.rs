@@ -5,6 +5,7 @@
 //! requested.
 
 use milepost_model::step::Action;
+use serde_json::Value;
 
 use crate::event::Resumption;
 use crate::interpreter::budget;
@@ -43,7 +44,9 @@ pub fn needs(flow: &Flow, state: &State, resumption: &Resumption) -> ResumeAutho
     let exhausted = reset.iter().filter(|(key, step)| is_exhausted(flow, key, step));
     let exhausted = exhausted.map(|(key, _)| format!("give an agent more attempts at `{key}`"));
     let other = resumption.text_hash != state.head.text_hash;
-    let unasked = state.steps.iter().filter(|(key, step)| other && loses(flow, state, key, step));
+    // What the run itself asked is asked again if the text changes.
+    let asked = state.steps.iter().filter(|(key, _)| !key.is_reserved());
+    let unasked = asked.filter(|(key, step)| other && loses(flow, state, key, step));
     let unasked = unasked.map(|(key, _)| format!("continue without the approval in `{key}`"));
     let shown: Vec<String> =
         set.chain(more).chain(unsettled).chain(exhausted).chain(unasked).collect();
@@ -88,9 +91,13 @@ fn is_exhausted(flow: &Flow, key: &StepKey, step: &StepState) -> bool {
 /// sending the requests it was about.
 fn loses(flow: &Flow, state: &State, key: &StepKey, step: &StepState) -> bool {
     let Some(request) = step.request.as_deref() else { return false };
-    let asks = flow.of_key(key).is_some_and(|step| match &step.action {
+    let asks = flow.of_key(key).is_some_and(|def| match &def.action {
         Action::Approve(_) => true,
-        Action::Prompt(prompt) => RunEvaluator::of(flow, state).is_confirmed(prompt),
+        Action::Prompt(prompt) => {
+            let submitted = step.submission.as_ref().map(|submission| &submission.output);
+            let output = submitted.or(step.output.as_ref()).unwrap_or(&Value::Null);
+            RunEvaluator::of(flow, state).is_confirmed(key, prompt, output)
+        }
         _ => false,
     });
     let Some(index) = flow.index(key.top()).filter(|_| asks) else { return true };

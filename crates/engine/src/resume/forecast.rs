@@ -13,15 +13,16 @@ use milepost_model::target::Target;
 use serde_json::{Value, json};
 
 use super::selection::is_given;
+use milepost_model::id::RunId;
+
 use crate::interpreter::WorldView;
 use crate::interpreter::command::NextCommand;
-use crate::interpreter::evaluator::{
-    Execution, RunEvaluator, asks_status, context, field, is_loop,
-};
+use crate::interpreter::evaluator::{Execution, RunEvaluator, asks_status, field, is_loop};
 use crate::interpreter::scope::RunScope;
 use crate::interpreter::step_action::{millis, polls_until};
+use crate::ports::RunContext;
 use crate::state::{Phase, State, StepStatus};
-use crate::{Cause, Flow, StepKey, limits, secret_placeholder};
+use crate::{Cause, Flow, StepKey, limits, secret_placeholder, view};
 
 /// An exact count or a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -375,7 +376,7 @@ impl<'o> Outlook<'o> {
             None => return fate,
             Some(When::Expr(bare)) if self.knows(&bare.expr) => self.names().holds("if", bare).ok(),
             Some(When::Condition(condition)) if !self.varies => {
-                match condition.decide(&Value::Object(context(self.state))) {
+                match condition.decide(&view::outer_variables(self.flow, self.state)) {
                     Truth::Holds => Some(true),
                     Truth::Fails => Some(false),
                     Truth::Undecided(_) => None,
@@ -605,6 +606,8 @@ impl<'o> Outlook<'o> {
         let names = RunScope::of(self.state);
         let NextCommand::Ask(now) = look.act(&Execution { key, step, names }) else { return None };
         let mut known = self.knows_all(step);
+        let run = RunId::parse(&self.state.head.run).ok();
+        let context = run.map(|run| RunContext::new(run, self.flow, self.state));
         let message = secret_placeholder::mask_text(&self.state.head.nonce, &now.message);
         if known && message != before.message {
             return Some(true);
@@ -612,8 +615,9 @@ impl<'o> Outlook<'o> {
         for shown in before.shown.iter().filter(|shown| !self.state.has_begun(&shown.key)) {
             let settled = self.knows_all(self.flow.of_key(&shown.key)?);
             let deed = now.deeds.iter().find(|deed| *deed.key() == shown.key);
-            let now = deed.and_then(|deed| deed.shown(&self.state.head, self.world));
-            if settled && now.is_none_or(|now| now.digest != shown.digest) {
+            let now =
+                deed.and_then(|deed| deed.shown(&self.state.head, self.world, context.as_ref()));
+            if settled && now.is_none_or(|now| !shown.still(&now)) {
                 return Some(true);
             }
             known &= settled;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::State;
+use crate::effect_bound::{CallEffect, WriteCounts};
 use crate::event::{
     ActorKind, ApprovalDecision, ApprovalRequest, Attempt, BudgetKind, CallAnswer, ChildOutcome,
     Submission, SubmissionIssue,
@@ -167,6 +168,8 @@ pub struct StepState {
     pub offered: u32,
     /// The submission that is being checked or was accepted.
     pub submission: Option<Submission>,
+    /// The output of the last submission that was rejected, if it is known.
+    pub refused_output: Option<Value>,
     /// Messages whose senders are waiting for the verdict on the submission.
     pub awaiting: Vec<String>,
     /// The timestamp shown in the last question to a person: the time of the preceding event.
@@ -179,10 +182,16 @@ pub struct StepState {
     pub feedback: Option<String>,
     /// How many times it sent the run back.
     pub sent_back: u32,
+    /// The reset and the polling pass whose write was last counted.
+    pub counted: Option<(u32, u32)>,
+    /// What the last request would have changed, if it failed.
+    pub undone: Option<Box<CallEffect>>,
     /// The writes that took effect or may have done so, including those before a reset.
     pub wrote: Option<WriteRecord>,
     pub began_ms: Option<u64>,
     pub ended_ms: Option<u64>,
+    /// The sequence number of the event that ended it.
+    pub(crate) ended_seq: u64,
 }
 
 /// A child run that a step started.
@@ -193,8 +202,12 @@ pub struct ChildState {
     pub given: Option<String>,
     /// The budget that it may use.
     pub rest: BTreeMap<BudgetKind, u64>,
+    /// How many writes of each kind it may make.
+    pub handed: WriteCounts,
     /// The part of its spending that is already added to the parent's.
     pub counted: BudgetUsage,
+    /// The part of its writes that is already added to the parent's.
+    pub wrote: WriteCounts,
     /// Whether it had ended without success and was continued.
     pub continues: bool,
 }

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use milepost_engine::event::{ChildOutcome, Event};
+use milepost_engine::interpreter::InterpreterInput;
 use milepost_engine::interpreter::RunEffect;
 use milepost_engine::resume::{ResumeRequest, plan};
 use milepost_engine::signal::{Reply, Signal};
@@ -291,6 +292,27 @@ fn a_run_that_takes_too_long_is_stopped() {
         = failed RUN_TIMEOUT: the run took longer than its workflow allows
     "#]]
     .assert_eq(&rendering::journal(&rig));
+}
+
+/// A question on Friday can be answered on Monday: only the time in which the run itself could go on
+/// counts.
+#[test]
+fn waiting_for_a_person_takes_none_of_a_runs_time() {
+    const TEXT: &str = "workflow: w\nsteps:\n  - {id: ok, approve: Go on?}\n  \
+        - {id: rest, wait: 2s, depends_on: [ok]}\n";
+    for (deadline, end) in [(1_000, "failed RUN_TIMEOUT"), (3_000, "succeeded")] {
+        let mut rig = Rig::with(TEXT, &json!({}), |head| head.deadline_ms = START_MS + deadline);
+        rig.open();
+        assert_eq!(rig.interpreter.wakes_at(), None, "nothing happens on its own");
+        rig.pass(3 * 86_400_000);
+        rig.handle(InterpreterInput::Tick);
+        assert_eq!(rig.waiting().len(), 1, "it still asks");
+        rig.decide("ok", true);
+        let left = START_MS + 3 * 86_400_000 + deadline.min(2_000);
+        assert_eq!(rig.interpreter.wakes_at(), Some(left));
+        rig.pass(2_000).settle();
+        assert!(rendering::stands(&rig).starts_with(end), "{}", rendering::stands(&rig));
+    }
 }
 
 #[test]

@@ -7,10 +7,14 @@
 
 mod agents;
 mod approvals;
+mod bound;
+mod builtin_guides;
+mod consent;
 mod crash;
 mod ends;
 mod failures;
 mod golden;
+mod guide_variables;
 mod guides;
 mod lists;
 mod order;
@@ -21,6 +25,7 @@ mod resume;
 mod resume_forecast;
 mod resume_world;
 mod rig;
+mod rogue_guides;
 mod scenarios;
 mod shown;
 mod simulation;

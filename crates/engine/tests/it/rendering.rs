@@ -113,7 +113,7 @@ fn rest(event: &Event) -> String {
             let rest = rest.iter().map(|(budget, rest)| format!(" with {rest} {}", budget.name()));
             format!("{key}{}", rest.collect::<String>())
         }
-        Event::ChildFinished { key, outcome, spent } => {
+        Event::ChildFinished { key, outcome, spent, .. } => {
             let spent = match spent.is_nothing() {
                 true => String::new(),
                 false => format!(" after {} calls", spent.http_calls),

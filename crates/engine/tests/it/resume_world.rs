@@ -43,6 +43,7 @@ impl WorldView for Shop {
             write,
             repeatable: !write,
             sent: None,
+            effect: None,
         })
     }
 
@@ -154,6 +155,8 @@ impl Story {
             deadline_ms: 1_000_000_000,
             mock: false,
             world: None,
+            bound: None,
+            consent: None,
         };
         let first = JournalEntry { seq: 1, at_ms: 0, event: Event::RunCreated(Box::new(created)) };
         let state = State::begin(&first).expect("a run begins");
@@ -276,7 +279,13 @@ impl Story {
                     true => ChildOutcome::Failed { failure: failure() },
                     false => ChildOutcome::Succeeded { output: self.output(&key) },
                 };
-                self.signal(Signal::ChildEnded { key, run, outcome, spent: BudgetUsage::default() })
+                self.signal(Signal::ChildEnded {
+                    key,
+                    run,
+                    outcome,
+                    spent: BudgetUsage::default(),
+                    wrote: BTreeMap::new(),
+                })
             }
             RunEffect::Abort { .. }
             | RunEffect::CancelChild { .. }

@@ -6,6 +6,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use milepost_engine::command::StepCall;
+use milepost_engine::consent::{ConsentTerms, GuardedWrite, WriteRule};
+use milepost_engine::effect_bound::{
+    BoundLookup, CallEffect, CommandEffect, EffectBound, WriteCounts,
+};
 use milepost_engine::event::{
     Actor, ActorKind, Attempt, BudgetKind, CallAnswer, ChildOutcome, Event, JournalEntry, Presence,
     Proof, RunCreated, Settlement,
@@ -21,12 +25,16 @@ use milepost_model::check;
 use milepost_model::commands::NoCommands;
 use milepost_model::document::Document;
 use milepost_model::problem::Code;
+use milepost_model::target::CommandId;
+use milepost_model::workflow::Workflow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// The start time of every run.
 pub(crate) const START_MS: u64 = 1_800_000_000_000;
+/// The origin of every request.
+pub(crate) const ORIGIN: &str = "https://api.example";
 /// How many inputs a run may need before it counts as looping.
 const TURNS: usize = 20_000;
 
@@ -118,6 +126,10 @@ pub(crate) struct Script {
     pub(crate) arrives_ms: u64,
     /// The person's signature.
     pub(crate) signature: Option<String>,
+    /// Whether requests tell what they change.
+    pub(crate) tells: bool,
+    /// What one run of each inner workflow can change.
+    pub(crate) bounds: BTreeMap<String, EffectBound>,
     /// Decides on unscripted answers, and on when the process dies.
     pub(crate) fate: Option<Chance>,
 }
@@ -190,6 +202,50 @@ fn method(command: &str) -> &'static str {
     }
 }
 
+/// What a command changes or reads.
+pub(crate) fn effect(method: &str, command: &str) -> CallEffect {
+    let path = command.split(' ').nth(1).unwrap_or_default();
+    CallEffect {
+        method: method.to_owned(),
+        origin: ORIGIN.to_owned(),
+        path: format!("/{}", path.split(':').next().unwrap_or_default()),
+    }
+}
+
+/// The API that every command belongs to, for the bound of a run.
+pub(crate) struct Api;
+
+impl BoundLookup for Api {
+    fn command(&self, command: &CommandId) -> Option<CommandEffect> {
+        let command = command.to_string();
+        let CallEffect { method, origin, path } = effect(method(&command), &command);
+        Some(CommandEffect { method, origin, path })
+    }
+
+    fn workflow(&self, _: &str) -> Option<Arc<Workflow>> {
+        None
+    }
+}
+
+/// The bound of a run that is about to start.
+pub(crate) fn bound(flow: &Flow, head: &RunCreated, cap: u64) -> EffectBound {
+    let event = Event::RunCreated(Box::new(head.clone()));
+    let state = State::begin(&JournalEntry { seq: 1, at_ms: START_MS, event }).expect("begins");
+    EffectBound::of(flow.workflow(), Some(&state), &Api, cap)
+}
+
+/// Makes a person agree to a run's writes before the first one.
+pub(crate) fn consenting(flow: &Flow, head: &mut RunCreated, needs: WriteRule) {
+    let bound = bound(flow, head, 25);
+    let writes = bound.writes.iter().map(|write| {
+        let effect = write.effect.clone();
+        GuardedWrite { effect, needs }
+    });
+    head.consent =
+        Some(Box::new(ConsentTerms { writes: writes.collect(), ..ConsentTerms::default() }));
+    head.bound = Some(Box::new(bound));
+}
+
 impl WorldView for Script {
     /// Zero unless a test sets it, so that a person can say at once that a request did not happen.
     fn arrives_within_ms(&self, _: u64) -> u64 {
@@ -209,7 +265,12 @@ impl WorldView for Script {
             write: method != "GET",
             repeatable: method != "POST",
             sent: None,
+            effect: self.tells.then(|| effect(method, &call.command)),
         })
+    }
+
+    fn bound_of(&self, workflow: &str) -> Option<EffectBound> {
+        self.bounds.get(workflow).cloned()
     }
 
     fn text_of(&self, workflow: &str) -> Option<String> {
@@ -331,6 +392,8 @@ pub(crate) fn created(flow: &Flow, inputs: &Value) -> RunCreated {
         deadline_ms: START_MS + 24 * 60 * 60 * 1000,
         mock: false,
         world: None,
+        bound: None,
+        consent: None,
     }
 }
 
@@ -521,7 +584,8 @@ impl Rig {
                         spent.http_calls += more;
                         spent.attempts += more;
                         let spent = *spent;
-                        self.send(Signal::ChildEnded { key, run, outcome, spent });
+                        let wrote = WriteCounts::new();
+                        self.send(Signal::ChildEnded { key, run, outcome, spent, wrote });
                     }
                 }
                 true

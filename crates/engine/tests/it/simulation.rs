@@ -8,6 +8,7 @@ use std::env;
 use std::fmt::Write;
 use std::panic::{self, AssertUnwindSafe};
 
+use milepost_engine::consent::WriteRule;
 use milepost_engine::event::{BudgetKind, Event, JournalEntry, Proof, Settlement};
 use milepost_engine::interpreter::InterpreterInput;
 use milepost_engine::resume::{Origin, ResumeRequest, plan};
@@ -18,7 +19,7 @@ use milepost_engine::{Flow, StepKey, next};
 use serde_json::json;
 
 use crate::rendering;
-use crate::rig::{Chance, Rig, add, flow, person, submit, truth, willing};
+use crate::rig::{Chance, Rig, add, consenting, flow, person, submit, truth, willing};
 
 /// The number of seeds per test run.
 const SEEDS: u64 = 20_000;
@@ -138,7 +139,13 @@ impl Simulation {
             *chance.pick(&[BudgetKind::HttpCalls, BudgetKind::Writes, BudgetKind::Attempts]);
         let mut rig = Rig::of(flow.clone(), &json!({"n": n}), |head| {
             head.budget.extend(limit.map(|limit| (which, limit)));
+            match seed % 5 {
+                0 => consenting(flow, head, WriteRule::Consent),
+                1 => consenting(flow, head, WriteRule::Approve),
+                _ => {}
+            }
         });
+        rig.world.tells = seed % 5 < 2;
         rig.world.fate = Some(Chance(seed ^ 0xFA7E));
         let (said, acknowledged, signals) = (Vec::new(), Vec::new(), BTreeMap::new());
         Simulation { rig, chance, said, acknowledged, heard: 0, signals }
@@ -329,6 +336,7 @@ impl Simulation {
         assert!(ended, "it has not ended");
         self.check_order();
         self.check_effects();
+        self.check_consent();
         self.check_acknowledged();
     }
 
@@ -362,7 +370,7 @@ impl Simulation {
                 _ => {}
             }
         }
-        assert!(nodes.len() >= over.iter().filter(|key| !key.contains(['@', ':'])).count());
+        assert!(nodes.len() >= over.iter().filter(|key| !key.contains(['@', ':', '.'])).count());
     }
 
     fn check_above(&self, key: &StepKey, over: &BTreeSet<&str>) {
@@ -387,6 +395,39 @@ impl Simulation {
     }
 
     /// Everything that was acknowledged is in the journal.
+    /// A write was sent only after a person had agreed to it.
+    fn check_consent(&self) {
+        let state = self.rig.state();
+        let Some(terms) = &state.head.consent else { return };
+        let (mut whole, mut open, mut alone) = (false, false, BTreeSet::new());
+        for entry in &self.rig.journal {
+            match &entry.event {
+                Event::StepSucceeded { key, .. } if *key == StepKey::consent() => whole = true,
+                Event::StepSucceeded { key, .. } if key.is_reserved() => {
+                    alone.insert(key.as_str().split(':').nth(1).unwrap_or_default().to_owned());
+                }
+                Event::ApprovalRequested(request) if request.key.is_reserved() => open = true,
+                Event::Approved(decided) | Event::Rejected(decided)
+                    if decided.key.is_reserved() =>
+                {
+                    open = false;
+                }
+                Event::StepCanceled { key } if key.is_reserved() => open = false,
+                Event::RunResumedFrom(_) => open = false,
+                Event::AttemptStarted(attempt) if attempt.write => {
+                    let own = attempt.key.as_str().replace("::", "/").replace('@', "+");
+                    let agreed = match terms.writes[0].needs {
+                        WriteRule::Approve => alone.contains(&own),
+                        _ => whole,
+                    };
+                    let told = rendering::journal(&self.rig);
+                    assert!(agreed && !open, "`{}` was not agreed to:\n{told}", attempt.key);
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn check_acknowledged(&self) {
         let any = |wanted: &dyn Fn(&Event) -> bool| {
             self.rig.journal.iter().any(|entry| wanted(&entry.event))

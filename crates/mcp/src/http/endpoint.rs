@@ -350,7 +350,7 @@ impl<S: ServerHandler> Endpoint<S> {
         if is_end && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
-        reply::worded(response.map(Body::new), id).await
+        reply::worded(reply::masked(response.map(Body::new)), id).await
     }
 
     /// The session that a request names, if any.

@@ -7,6 +7,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
+use milepost_model::secret::known_secrets;
 use serde_json::{Value, json};
 
 use super::connections::Shutdown;
@@ -31,7 +32,7 @@ pub(super) fn fault(status: StatusCode, id: Id<'_>, fault: &RpcError) -> Respons
 }
 
 pub(super) fn json(status: StatusCode, text: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(text));
+    let mut response = Response::new(Body::from(known_secrets::shown_owned(text)));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
@@ -94,6 +95,44 @@ async fn collected(body: Body, limit: usize) -> Result<Bytes, HttpError> {
         return Err(HttpError { status: StatusCode::PAYLOAD_TOO_LARGE, fault });
     }
     Ok(bytes.into())
+}
+
+/// The answer from `rmcp` with secrets masked. Each message arrives in one piece: as a whole body,
+/// or as the line of an event.
+pub(super) fn masked(response: Response) -> Response {
+    let is_stream = of_type(&response, EVENTS);
+    if !is_stream && known_secrets::mask().is_none() {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    head.headers.remove(CONTENT_LENGTH);
+    let chunks = body.into_data_stream().map(move |chunk| {
+        chunk.map(|chunk| if is_stream { masked_event(chunk) } else { shown(chunk) })
+    });
+    Response::from_parts(head, Body::from_stream(chunks))
+}
+
+fn shown(text: Bytes) -> Bytes {
+    known_secrets::shown_owned(text.into()).into()
+}
+
+/// The lines of an event with the JSON after `data:` masked.
+fn masked_event(event: Bytes) -> Bytes {
+    const DATA: &[u8] = b"data:";
+    let Some(mask) = known_secrets::mask().filter(|mask| mask.finds_bytes(&event)) else {
+        return event;
+    };
+    let mut masked = Vec::with_capacity(event.len());
+    for line in event.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_prefix(DATA) {
+            Some(json) => {
+                masked.extend_from_slice(DATA);
+                masked.extend_from_slice(&known_secrets::shown_bytes(json));
+            }
+            None => masked.extend_from_slice(&mask.bytes(line)),
+        }
+    }
+    masked.into()
 }
 
 /// The answer from `rmcp`, with plain-text errors turned into JSON-RPC errors.

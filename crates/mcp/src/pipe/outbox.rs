@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use milepost_model::secret::known_secrets;
 use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RoleServer, TxJsonRpcMessage};
 use tokio::sync::Notify;
@@ -216,7 +217,8 @@ impl Outbox {
 
     /// Queues an answer in order without waking the writer; it is sent with the next one or by
     /// [`Outbox::flush`].
-    pub(super) fn answer_later(&self, mut text: Vec<u8>) {
+    pub(super) fn answer_later(&self, text: Vec<u8>) {
+        let mut text = known_secrets::shown_owned(text);
         text.push(b'\n');
         lock(&self.shared.queue).push(text);
     }

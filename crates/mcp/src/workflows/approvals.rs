@@ -10,11 +10,10 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Mutex;
 
+use milepost_ops::command::run::{CommandOutcome, OutcomeRequest, RunCommand};
 use milepost_ops::run::approve::{ApproveStep, RejectStep, Request as DecideRequest};
-use milepost_ops::run::resume::ResumeRun;
-use milepost_ops::run::start::RunWorkflow;
-use milepost_ops::run::status::{self, GetRunStatus};
-use milepost_ops::run::submit::SubmitStep;
+use milepost_ops::run::question::QuestionLayout;
+use milepost_ops::run::status;
 use milepost_ops::run::view::{Presence, WaitingKind, WaitingView};
 use milepost_ops::{AgentCaller, Code, ElicitedCaller, Operation, Operations, Problem, Response};
 use rmcp::model::{ElicitRequestParams, InputRequests, JsonObject, RequestParamsMeta};
@@ -58,6 +57,8 @@ pub(super) struct PendingApproval {
     /// The other fields of the result.
     rest: Option<JsonObject>,
     wait_s: u64,
+    /// Whether the result is that of a single call rather than its run.
+    is_call: bool,
 }
 
 /// The questions that have been asked, so that nobody is asked twice.
@@ -86,7 +87,7 @@ impl ApprovalQuestion {
     }
 
     fn read(run: &str, waiting: &WaitingView) -> Option<ApprovalQuestion> {
-        let message = message(waiting);
+        let message = QuestionLayout::client().whole_question(waiting)?;
         (message.chars().count() <= limits::QUESTION_CHARS).then_some(())?;
         Some(ApprovalQuestion {
             run: waiting.run_id.clone().unwrap_or_else(|| run.to_owned()),
@@ -134,19 +135,6 @@ impl ApprovalQuestion {
     }
 }
 
-/// Describes everything that the decision covers.
-fn message(waiting: &WaitingView) -> String {
-    let mut lines = vec![waiting.message.clone()];
-    for shown in &waiting.shown {
-        lines.push(format!("- {}: {} {}", shown.step, shown.request, shown.arguments));
-    }
-    for change in &waiting.changes {
-        let (step, before, after) = (&change.step, &change.before, &change.after);
-        lines.push(format!("- {step} differs from what was approved: {before}, now {after}"));
-    }
-    lines.join("\n")
-}
-
 /// The form for a decision; `None` if the author's form does not fit a client's form.
 fn schema(form: Option<&Value>) -> Option<JsonObject> {
     let mut properties = Map::new();
@@ -173,7 +161,12 @@ fn plain(field: &Value) -> Option<Value> {
     matches!(kind, "string" | "number" | "integer" | "boolean").then_some(())?;
     let kept = ["type", "title", "description", "enum", "minimum", "maximum"];
     let kept = kept.into_iter().filter_map(|name| Some((name, field.get(name)?.clone())));
-    let kept: JsonObject = kept.map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut kept: JsonObject = kept.map(|(name, value)| (name.to_owned(), value)).collect();
+    for name in ["title", "description"] {
+        if let Some(Value::String(text)) = kept.get_mut(name) {
+            *text = elicitation::label(text);
+        }
+    }
     Some(Value::Object(kept))
 }
 
@@ -314,12 +307,12 @@ impl WorkflowServer {
             return Ok((answer, None));
         }
         for _ in 0..limits::QUESTIONS_A_CALL {
-            let Some(run) = shown(calling.operation.name, &answer)? else { break };
+            let Some(run) = shown(&answer)? else { break };
             let Some(question) = self.question(&run.run_id, &run.waiting, client) else { break };
             if client.leaves_it() {
                 break;
             }
-            let pending = PendingApproval::of(&question, run.run_id, &answer, &calling.arguments)?;
+            let pending = PendingApproval::of(&question, run.run_id, &answer, calling)?;
             let (message, schema) = (&question.message, question.schema.clone());
             let asked = elicitation::form(client, None, APPROVAL, message, schema);
             if client.is_stateless() {
@@ -365,7 +358,7 @@ struct AskingRun {
 }
 
 /// The run in an operation's answer, if there is one.
-fn shown(operation: &str, answer: &Response) -> Result<Option<AskingRun>, Problem> {
+fn shown(answer: &Response) -> Result<Option<AskingRun>, Problem> {
     /// An answer is a run, contains one, or has none (a dry run, or a list of open runs).
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -374,9 +367,8 @@ fn shown(operation: &str, answer: &Response) -> Result<Option<AskingRun>, Proble
         Within { run: AskingRun },
         None {},
     }
-    if ![RunWorkflow::NAME, GetRunStatus::NAME, SubmitStep::NAME, ResumeRun::NAME]
-        .contains(&operation)
-    {
+    // Most answers are not about a run that is waiting.
+    if !answer.json().contains("\"waiting\"") {
         return Ok(None);
     }
     Ok(match read(answer.json())? {
@@ -400,14 +392,15 @@ impl PendingApproval {
         question: &ApprovalQuestion,
         run: String,
         answer: &Response,
-        arguments: &JsonObject,
+        calling: &ToolCall<'_>,
     ) -> Result<PendingApproval, Problem> {
         let mut rest: JsonObject = read(answer.json())?;
         let rest = rest.shift_remove("run").map(|_| rest);
-        let wait_s = arguments.get("wait_s").and_then(Value::as_u64).unwrap_or_default();
+        let wait_s = calling.arguments.get("wait_s").and_then(Value::as_u64).unwrap_or_default();
         let (least, most) = limits::DECIDED_WAIT_S;
         let wait_s = wait_s.clamp(least, most);
-        Ok(PendingApproval { question: question.clone(), run, rest, wait_s })
+        let is_call = calling.operation.name == RunCommand::NAME;
+        Ok(PendingApproval { question: question.clone(), run, rest, wait_s, is_call })
     }
 
     /// The answer with the current state of the run.
@@ -417,6 +410,12 @@ impl PendingApproval {
         caller: &AgentCaller,
         style: ToolStyle,
     ) -> Result<Response, Problem> {
+        if self.is_call {
+            let request = OutcomeRequest { run_id: self.run.clone(), wait_s: self.wait_s };
+            let caller = AgentCaller::default();
+            let outcome = operations.run::<CommandOutcome>(&caller, request).await?;
+            return Ok(suggested_call::written(&outcome, style)?.to_string().into());
+        }
         let run_id = Some(self.run.clone());
         let request = status::Request { run_id, wait_s: self.wait_s, ..Default::default() };
         let run = tasks::view(operations, caller, request).await?;
@@ -445,7 +444,9 @@ mod tests {
         let asks = json!({
             "kind": "approval", "step": "ok", "message": "Refund it?", "digest": "d",
             "presence": "elicitation",
-            "shown": [{"step": "refund", "request": "POST /refunds", "arguments": {"id": 1}}],
+            "source": {"run_id": "run_1", "workflow": "refunds", "folder": "/home/me/shop"},
+            "shown": [{"step": "refund", "request": "POST /refunds", "method": "POST",
+                "url": "https://api.example/refunds", "body": "{\"id\":1}", "arguments": {}}],
         });
         let mut run = json!({"run_id": "run_1", "status": "waiting", "waiting": [asks]});
         if !form.is_null() {
@@ -458,7 +459,18 @@ mod tests {
     fn what_would_be_done_stands_in_the_question() {
         let questions = asked(&waiting(&Value::Null));
         let message = &questions[0].message;
-        assert_eq!(message, "Refund it?\n- refund: POST /refunds {\"id\":1}");
+        let parts = [
+            "approval ok of refunds",
+            "run run_1",
+            "    │ /home/me/shop",
+            "    │ Refund it?",
+            "    │ https://api.example/refunds",
+            "    │ body {\"id\":1}",
+            "sends POST to api.example",
+        ];
+        for part in parts {
+            assert!(message.lines().any(|line| line == part), "{part}: {message}");
+        }
         let mut run = waiting(&Value::Null);
         run.waiting[0].presence = Some(Presence::Terminal);
         assert!(asked(&run).is_empty(), "that one is for a terminal");

@@ -1,5 +1,5 @@
-//! Tokens for questions that are answered by a later call: each token is valid for exactly one
-//! call.
+//! Tokens that link the answer to a question with the call that asked it, in a revision in which
+//! the answer arrives in another request. A token is no answer: it only says what was asked.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -10,9 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::limits;
 use crate::lock::lock;
-
-/// The argument that carries a token.
-pub(super) const ARGUMENT: &str = "confirm";
 
 /// Tokens that were issued and not yet used, each with its data.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 
 use milepost_model::input::{InputType, Mode};
 use milepost_model::problem::{Code, Problem};
+use milepost_model::untrusted;
 use milepost_ops::inputs::preview_inputs::{self, InputView, PreviewInputs};
 use milepost_ops::{AgentCaller, Operations};
 use rmcp::model::{
@@ -13,6 +14,7 @@ use rmcp::model::{
 use serde_json::{Map, Value, json};
 
 use super::client::McpClient;
+use crate::limits;
 
 /// The argument that contains the inputs, and the key of the form for missing ones.
 pub(super) const INPUTS: &str = "inputs";
@@ -75,12 +77,6 @@ pub(super) fn answer(answer: &Value) -> FormResult {
     serde_json::from_value(answer.clone()).map_or(FormResult::Declined, result)
 }
 
-/// The form for a yes-or-no question.
-pub(super) fn yes_or_no(question: &str) -> JsonObject {
-    let field = json!({"type": "boolean", "title": "Continue", "description": question});
-    schema(Map::from_iter([("confirm".to_owned(), field)]), &["confirm".to_owned()])
-}
-
 /// The schema of a form with these fields.
 pub(super) fn schema(properties: JsonObject, required: &[String]) -> JsonObject {
     Map::from_iter([
@@ -141,6 +137,12 @@ pub(super) async fn fields(
     Some(schema(properties, missing))
 }
 
+/// A text of a workflow's author beside a form field: one line, with everything escaped that cannot
+/// be seen.
+pub(super) fn label(text: &str) -> String {
+    untrusted::inline(text, limits::LABEL_CHARS)
+}
+
 /// One form field. Forms can contain only primitive values.
 fn field(view: &InputView) -> Option<Value> {
     let is_plain = match view.kind {
@@ -154,7 +156,7 @@ fn field(view: &InputView) -> Option<Value> {
     field.insert("type".to_owned(), view.kind.name().into());
     for (text, name) in [(&view.label, "title"), (&view.description, "description")] {
         if let Some(text) = text {
-            field.insert(name.to_owned(), text.as_str().into());
+            field.insert(name.to_owned(), label(text).into());
         }
     }
     let choices = view.rules.as_ref().and_then(|rules| rules.choices.as_ref());

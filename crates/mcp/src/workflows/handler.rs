@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use milepost_model::secret::known_secrets;
 use milepost_model::suggest;
 use milepost_ops::{Code, OperationSpec, Problem, Response, Task, correlation};
 use rmcp::handler::server::ServerHandler;
@@ -22,11 +23,11 @@ use super::approvals::read;
 use super::client::{Answer, Context, McpClient, agent, is_stateless};
 use super::suggested_call::{self, SuggestedCall};
 use super::tasks::Tasks;
-use super::tool_call::{self, CallOutcome, ToolCall};
+use super::tool_call::{CallOutcome, ToolCall};
 use super::tool_names::{self, ToolTarget};
 use super::{
-    DRY_RUN, ErrorStyle, MANIFESTS, WorkflowServer, call_tokens, follow_task, problem_payload,
-    prompts, resources, shorten, subscriptions, tasks,
+    DRY_RUN, ErrorStyle, MANIFESTS, WorkflowServer, follow_task, problem_payload, prompts,
+    resources, shorten, subscriptions, tasks,
 };
 use crate::guide::Contract;
 use crate::limits;
@@ -310,7 +311,7 @@ impl WorkflowServer {
             if client.leaves_it() {
                 return Err(left());
             }
-            return self.failed(operation, &arguments, &problem, false);
+            return self.failed(operation, &arguments, &problem);
         }
         let calling = ToolCall {
             operation,
@@ -326,9 +327,6 @@ impl WorkflowServer {
             CallOutcome::Done(_, Err(_)) if client.leaves_it() => Err(left()),
             CallOutcome::Done(arguments, done) => {
                 self.answered(operation, &arguments, done, client).await
-            }
-            CallOutcome::Unsaid(arguments, problem) => {
-                self.failed(operation, &arguments, &problem, true)
             }
             CallOutcome::Later(unfinished) => Ok((*unfinished).into()),
         }
@@ -363,7 +361,7 @@ impl WorkflowServer {
     ) -> Answer<CallToolResponse> {
         let answer = match done {
             Ok(answer) => answer,
-            Err(problem) => return self.failed(operation, arguments, &problem, false),
+            Err(problem) => return self.failed(operation, arguments, &problem),
         };
         let refused = |problem: Problem| self.refused(operation.name, &problem);
         if is_task(operation)
@@ -375,7 +373,8 @@ impl WorkflowServer {
             return Ok(made.into());
         }
         self.shared.repeats.forget(operation.name);
-        let mut result: Value = read(answer.json()).map_err(refused)?;
+        // Masked before it is shortened, because half a secret would not be found.
+        let mut result = known_secrets::shown_value(read(answer.json()).map_err(refused)?);
         let mut links = Vec::new();
         if ["run", "run_id", "runs"].iter().any(|name| result.get(name).is_some()) {
             suggested_call::told(&mut result, operation.name, arguments, self.style());
@@ -440,13 +439,9 @@ impl WorkflowServer {
         operation: &OperationSpec,
         arguments: &JsonObject,
         problem: &Problem,
-        with_token: bool,
     ) -> Answer<CallToolResponse> {
         let style = self.style();
-        let next = match with_token {
-            true => Some(self.token(operation, arguments, tool_call::question(problem))),
-            false => suggested_call::after(problem, arguments, style),
-        };
+        let next = suggested_call::after(problem, arguments, style);
         let name = operation.name;
         let mut payload = self.payload(name, Some(name), problem, next.as_ref());
         if self.shared.repeats.count(name, &problem.message) >= limits::FAILURES_ENOUGH {
@@ -460,36 +455,6 @@ impl WorkflowServer {
         let mut result = CallToolResult::error(vec![text]);
         result.structured_content = Some(payload);
         Ok(result.into())
-    }
-
-    /// The error for a task call that needs a confirmation first, which the model may pass on.
-    pub(super) fn unsaid(
-        &self,
-        operation: &OperationSpec,
-        arguments: &JsonObject,
-        problem: &Problem,
-    ) -> ErrorData {
-        let next = self.token(operation, arguments, tool_call::question(problem));
-        let id = correlation::id();
-        trace::failed(&id, Some(operation.name), problem);
-        let payload = problem_payload::of(problem, &id, Some(&next), self.style());
-        problem_payload::error(problem, payload)
-    }
-
-    /// The same call with a token, for a model that has asked its user.
-    fn token(
-        &self,
-        operation: &OperationSpec,
-        arguments: &JsonObject,
-        question: String,
-    ) -> SuggestedCall {
-        let call = call_tokens::call(operation.name, arguments);
-        let token = self.shared.confirmations.give(call, question);
-        let mut arguments = arguments.clone();
-        arguments.insert(call_tokens::ARGUMENT.to_owned(), token.into());
-        let why = "tell the user what would be lost and ask; make the call in `next` only after \
-                   they agree, within five minutes";
-        SuggestedCall::new(operation.name, self.style(), arguments, why)
     }
 }
 

@@ -123,8 +123,6 @@ impl Shown {
 
 struct Shared {
     guides: Guides,
-    /// Confirmations that a model may pass on, each with its question.
-    confirmations: CallTokens<String>,
     /// Calls that were answered with a question, with the state of their rounds.
     rounds: CallTokens<RoundState>,
     questions: Questions,
@@ -149,7 +147,6 @@ impl WorkflowServer {
             shown: Shown::new(style),
             shared: Arc::new(Shared {
                 guides: Guides::new(operations),
-                confirmations: CallTokens::default(),
                 rounds: CallTokens::default(),
                 questions: Questions::default(),
                 followed: FollowedTasks::default(),

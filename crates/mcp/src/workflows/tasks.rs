@@ -4,6 +4,7 @@
 //! it. No state is kept here.
 
 use milepost_model::problem::Category;
+use milepost_model::secret::known_secrets;
 use milepost_ops::run::cancel::{self, CancelRun};
 use milepost_ops::run::events::{self, ReadEvents};
 use milepost_ops::run::list::{self, ListRuns, ListedRun};
@@ -111,7 +112,8 @@ pub(super) fn detailed(
 
 /// The result that the tool call would have had if it had waited.
 fn result(run: &TaskRun, style: ToolStyle) -> Result<CallToolResult, Problem> {
-    let mut shown = suggested_call::written(&run.view, style)?;
+    // Masked before it is shortened, because half a secret would not be found.
+    let mut shown = known_secrets::shown_value(suggested_call::written(&run.view, style)?);
     shown["updated_ms"] = run.updated_ms.into();
     let links = shorten::shorten(&mut shown, limits::REPLY_BYTES);
     let has_failed = run.view.status == RunStatus::Failed;
@@ -376,7 +378,8 @@ fn refused(run: &RunView, step: &str) -> String {
     if issues.is_empty() {
         return String::new();
     }
-    let all: String = issues.join("\n").chars().take(limits::ISSUES_CHARS).collect();
+    let all = issues.join("\n");
+    let all = known_secrets::beginning(&all, limits::ISSUES_CHARS);
     format!("; the last submission was rejected: {all}")
 }
 

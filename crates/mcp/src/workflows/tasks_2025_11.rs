@@ -88,9 +88,6 @@ impl WorkflowServer {
         };
         let answer = match Box::pin(self.act(calling)).await {
             CallOutcome::Done(_, done) => done.map_err(refused)?,
-            CallOutcome::Unsaid(arguments, problem) => {
-                return Err(self.unsaid(operation, &arguments, &problem));
-            }
             CallOutcome::Later(_) => {
                 let message = "the client would have to be asked first, but it cannot be";
                 return Err(ErrorData::internal_error(message, None));

@@ -1,12 +1,10 @@
-//! The single code path from a call to its effect, for every client. Anybody who has to be asked is
-//! asked first, whether the call is answered with its result, with a task, or with a question.
+//! The single code path from a call to its effect, for every client. Missing inputs are asked for
+//! first; what a person has to agree to is a question of the run that the call starts.
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use milepost_model::hint::{Hint, Invocation};
 use milepost_model::wording::Wording;
-use milepost_ops::{Caller, Code, Confirm, Door, OperationSpec, Problem, Response, Safety};
+use milepost_ops::{Caller, Code, OperationSpec, Problem, Response};
 use rmcp::model::{
     InputRequests, InputRequiredResult, InputResponses, JsonObject, ProgressNotificationParam,
     ProgressToken,
@@ -19,12 +17,10 @@ use super::approvals::{APPROVAL, PendingApproval};
 use super::client::McpClient;
 use super::elicitation::{self, FormResult, INPUTS};
 use super::suggested_call::Tools;
-use super::{ToolStyle, WorkflowServer, call_tokens, tool_names};
+use super::{ToolStyle, WorkflowServer, call_tokens};
 use crate::limits;
 use crate::lock::lock;
 
-/// The key of the confirmation question for a destructive call.
-const CONFIRMATION: &str = "confirmation";
 /// The argument that sets how long a call waits.
 const WAIT: &str = "wait_s";
 
@@ -44,8 +40,6 @@ pub(super) struct ToolCall<'c> {
 pub(super) enum CallOutcome {
     /// It was executed with these arguments, or failed.
     Done(JsonObject, Result<Response, Problem>),
-    /// It needs a confirmation, which the model may pass on.
-    Unsaid(JsonObject, Problem),
     /// The client has to answer something first.
     Later(Box<InputRequiredResult>),
 }
@@ -54,8 +48,6 @@ pub(super) enum CallOutcome {
 /// asked in an earlier round of this same call.
 #[derive(Debug, Default)]
 pub(super) struct RoundState {
-    /// The questions that were answered with yes.
-    yes: Vec<String>,
     /// Inputs that were filled in.
     given: JsonObject,
     asked: Question,
@@ -66,7 +58,6 @@ pub(super) struct RoundState {
 enum Question {
     #[default]
     Nothing,
-    Yes(String),
     Inputs,
     Approval(Box<PendingApproval>),
 }
@@ -74,8 +65,7 @@ enum Question {
 impl WorkflowServer {
     /// Executes a call once everybody who has to be asked has agreed.
     pub(super) async fn act(&self, mut calling: ToolCall<'_>) -> CallOutcome {
-        let token = calling.arguments.remove(call_tokens::ARGUMENT);
-        let needs_name = token.is_some() || calling.state.is_some() || calling.client.has_forms();
+        let needs_name = calling.state.is_some() || calling.client.has_forms();
         // The string identifies the call when a question is answered; most calls involve no
         // question and do not need it.
         let call = match needs_name {
@@ -83,33 +73,17 @@ impl WorkflowServer {
             false => String::new(),
         };
         let before = calling.state.and_then(|state| self.shared.rounds.take(state, &call));
-        let mut round = before.unwrap_or_default();
+        let round = before.unwrap_or_default();
         if let Question::Approval(pending) = round.asked {
             let answer = calling.answers.and_then(|answers| answers.get(APPROVAL));
             let went_on = self.decided(*pending, answer, calling.client).await;
             return self.approved(&calling, call, went_on).await;
-        }
-        if let Some(token) = token.as_ref().and_then(Value::as_str)
-            && let Some(question) = self.shared.confirmations.take(token, &call)
-            && self.operations().confirm() != Confirm::Person
-        {
-            round.yes.push(question);
         }
         if calling.is_task {
             calling.arguments.remove(WAIT);
         }
         if !round.given.is_empty() {
             calling.arguments = elicitation::with_inputs(&calling.arguments, round.given.clone());
-        }
-        if calling.operation.safety == Safety::Standard
-            && round.yes.is_empty()
-            && self.operations().confirm() == Confirm::Writes
-        {
-            let problem = unconfirmed(calling.operation, self.style());
-            let said = self.confirmed(&calling, &call, &mut round, problem).await;
-            if let ControlFlow::Break(acted) = said {
-                return acted;
-            }
         }
         self.attempted(calling, call, round).await
     }
@@ -121,13 +95,13 @@ impl WorkflowServer {
         call: String,
         mut round: RoundState,
     ) -> CallOutcome {
-        let mut done = self.once(&calling, &round.yes).await;
+        let mut done = self.once(&calling).await;
         if let Err(problem) = &done {
             match self.filled(problem, &calling, &round).await {
                 FormResult::Given(given) => {
                     calling.arguments = elicitation::with_inputs(&calling.arguments, given.clone());
                     round.given.extend(given);
-                    done = self.once(&calling, &round.yes).await;
+                    done = self.once(&calling).await;
                 }
                 FormResult::Later(requests) => {
                     round.asked = Question::Inputs;
@@ -137,57 +111,10 @@ impl WorkflowServer {
                 FormResult::Gone => return CallOutcome::Done(calling.arguments, Err(gone())),
             }
         }
-        if let Err(problem) = &done
-            && problem.code == Code::ConfirmationRequired
-            && problem.context.get("loss").is_some()
-        {
-            let problem = problem.clone();
-            if self.operations().confirm() == Confirm::Person {
-                let problem = for_person(calling.operation, problem);
-                return CallOutcome::Done(calling.arguments, Err(problem));
-            }
-            let said = self.confirmed(&calling, &call, &mut round, problem).await;
-            if let ControlFlow::Break(acted) = said {
-                return acted;
-            }
-            done = self.once(&calling, &round.yes).await;
-        }
         match done {
             Ok(result) if !calling.is_task => self.approved(&calling, call, Ok(result)).await,
             done => CallOutcome::Done(calling.arguments, done),
         }
-    }
-
-    /// Asks for the confirmation that a problem describes. Without it, the call ends.
-    async fn confirmed(
-        &self,
-        calling: &ToolCall<'_>,
-        call: &str,
-        round: &mut RoundState,
-        problem: Problem,
-    ) -> ControlFlow<CallOutcome> {
-        let question = question(&problem);
-        let asked = matches!(&round.asked, Question::Yes(asked) if *asked == question);
-        let answer = calling.answers.filter(|_| asked).and_then(|all| all.get(CONFIRMATION));
-        let form = elicitation::yes_or_no(&question);
-        let arguments = || calling.arguments.clone();
-        let asked = elicitation::form(calling.client, answer, CONFIRMATION, &question, form).await;
-        ControlFlow::Break(match asked {
-            FormResult::Given(given) if given.get("confirm") == Some(&Value::Bool(true)) => {
-                round.yes.push(question);
-                return ControlFlow::Continue(());
-            }
-            FormResult::Given(_) | FormResult::Declined => {
-                CallOutcome::Done(arguments(), Err(declined()))
-            }
-            FormResult::Gone => CallOutcome::Done(arguments(), Err(gone())),
-            FormResult::Nobody => CallOutcome::Unsaid(arguments(), problem),
-            FormResult::Later(requests) => {
-                let mut round = std::mem::take(round);
-                round.asked = Question::Yes(question);
-                self.later(requests, call.to_owned(), round)
-            }
-        })
     }
 
     /// Asks for the inputs that are missing according to a problem.
@@ -233,12 +160,12 @@ impl WorkflowServer {
     }
 
     /// Executes a call unless it was canceled, and reports progress while it runs.
-    async fn once(&self, calling: &ToolCall<'_>, yes: &[String]) -> Result<Response, Problem> {
+    async fn once(&self, calling: &ToolCall<'_>) -> Result<Response, Problem> {
         if calling.client.is_gone() {
             return Err(gone());
         }
         // A task's progress is reported by `follow_task`.
-        let (told, teller) = ToolCaller::new(calling.client, yes, self.style(), !calling.is_task);
+        let (told, teller) = ToolCaller::new(calling.client, self.style(), !calling.is_task);
         // Spawned as a separate task, because work that never awaits would otherwise block the
         // notifications.
         let teller = teller.map(|teller| tokio::spawn(teller.tell()));
@@ -264,40 +191,6 @@ impl WorkflowServer {
     }
 }
 
-/// The confirmation question, which states what would be lost.
-pub(super) fn question(problem: &Problem) -> String {
-    let loss = problem.context.get("loss").and_then(Value::as_str);
-    format!("{}; continue?", loss.unwrap_or("this cannot be undone"))
-}
-
-/// The problem for a change that needs confirmation because of the configuration.
-fn unconfirmed(operation: &OperationSpec, style: ToolStyle) -> Problem {
-    let name = tool_names::shown(operation.name, style);
-    let loss = format!("an agent wants to call `{name}`");
-    let message = format!("`{name}` must be confirmed: the configuration requires it");
-    Problem::new(Code::ConfirmationRequired, message, "ask the user, then call it again")
-        .context("loss", loss)
-}
-
-/// The problem for an action that only the person may take according to the configuration.
-fn for_person(operation: &OperationSpec, mut problem: Problem) -> Problem {
-    let hint = Hint::text(
-        "stop, and tell the user: the configuration (`confirm = \"person\"`) requires them to do \
-         this themselves, with ",
-    );
-    let is_typed = operation.doors.iter().any(|door| matches!(door, Door::Command(_)));
-    problem.hint = match is_typed {
-        true => hint.person(Invocation::of(operation.name)),
-        false => hint.then("the command line"),
-    };
-    problem
-}
-
-fn declined() -> Problem {
-    let hint = "nothing was changed; do not ask again unless the user brings it up";
-    Problem::new(Code::ConfirmationRequired, "the user declined", hint)
-}
-
 /// The problem for a call that was canceled, so that nothing is executed.
 fn gone() -> Problem {
     let hint = "nothing was changed; call again if it is still needed";
@@ -307,8 +200,6 @@ fn gone() -> Problem {
 /// The client behind a call.
 struct ToolCaller<'c> {
     client: McpClient<'c>,
-    /// The questions that were answered with yes before the call.
-    yes: &'c [String],
     style: ToolStyle,
     principal: Option<String>,
     /// The warnings for the operator.
@@ -320,7 +211,6 @@ impl<'c> ToolCaller<'c> {
     /// Creates a caller and, if the client asked for progress, the task that sends it.
     fn new(
         client: McpClient<'c>,
-        yes: &'c [String],
         style: ToolStyle,
         wants_notes: bool,
     ) -> (ToolCaller<'c>, Option<ProgressSender>) {
@@ -332,7 +222,7 @@ impl<'c> ToolCaller<'c> {
         });
         let (progress, teller) = channel.unzip();
         let principal = client.principal();
-        (ToolCaller { client, yes, style, principal, warnings: Mutex::default(), progress }, teller)
+        (ToolCaller { client, style, principal, warnings: Mutex::default(), progress }, teller)
     }
 }
 
@@ -351,10 +241,6 @@ impl Caller for ToolCaller<'_> {
 
     fn warn(&self, message: &str) {
         lock(&self.warnings).push(message.replace(['\n', '\r'], " "));
-    }
-
-    fn ask(&self, question: &str) -> Option<bool> {
-        self.yes.iter().any(|asked| asked == question).then_some(true)
     }
 
     fn principal(&self) -> Option<&str> {

@@ -6,8 +6,8 @@
 use milepost_ops::{OPERATIONS, OperationSpec, Profile, Safety, Task, Tool};
 use serde_json::{Map, Value, json};
 
+use super::ToolStyle;
 use super::tool_names::{self, ToolNaming};
-use super::{ToolStyle, call_tokens};
 use crate::limits;
 
 /// Every tool of a profile, in table order.
@@ -37,7 +37,7 @@ fn one(operation: &OperationSpec, tool: Tool, spelling: ToolNaming) -> Value {
         "name": tool_names::spelled(operation.name, spelling),
         "title": operation.title,
         "description": described(operation.description, spelling),
-        "inputSchema": confirmable(operation, tool, input(&(operation.request)())),
+        "inputSchema": input(&(operation.request)()),
         "outputSchema": output(&(operation.response)()),
         "annotations": {
             "readOnlyHint": is_safe,
@@ -55,15 +55,6 @@ fn one(operation: &OperationSpec, tool: Tool, spelling: ToolNaming) -> Value {
             "safety": safety,
         },
     })
-}
-
-/// Adds the confirmation token to the arguments of irreversible operations.
-fn confirmable(operation: &OperationSpec, tool: Tool, mut schema: Value) -> Value {
-    if operation.safety == Safety::Destructive || tool.destroys {
-        schema["properties"][call_tokens::ARGUMENT] =
-            json!({"type": "string", "description": "Confirmation token, from a refused call"});
-    }
-    schema
 }
 
 /// The schema of the arguments, with types and descriptions. Rarely used arguments are accepted but

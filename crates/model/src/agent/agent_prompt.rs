@@ -65,6 +65,25 @@ pub fn fill(text: &str, context: &dyn Variables) -> FilledText {
     filled
 }
 
+/// Fills in the prompt of a step in a durable run, where a variable that is not set can be sent
+/// with a submission.
+pub fn fill_in_run(text: &str, context: &dyn Variables) -> FilledText {
+    let mut filled = FilledText { text: String::with_capacity(text.len()), missing: Vec::new() };
+    for piece in placeholders::split(text) {
+        match piece {
+            TextPiece::Text(text) => filled.text.push_str(&text),
+            TextPiece::Placeholder(placeholder) => {
+                if let Err(UnsetVariable) = placeholder.write(context, &mut filled.text) {
+                    let name = &placeholder.path;
+                    let _ = write!(filled.text, "`{name}` (not set: send it in `context`)");
+                    filled.miss(name);
+                }
+            }
+        }
+    }
+    filled
+}
+
 impl FilledText {
     /// Appends a placeholder's value.
     pub fn placeholder(&mut self, placeholder: &Placeholder, context: &dyn Variables) {
@@ -72,14 +91,18 @@ impl FilledText {
             unset(&placeholder.path, self);
         }
     }
+
+    fn miss(&mut self, name: &str) {
+        let told = self.missing.len() >= limits::MISSING;
+        if !told && !self.missing.iter().any(|known| known == name) {
+            self.missing.push(name.to_owned());
+        }
+    }
 }
 
 fn unset(name: &str, filled: &mut FilledText) {
     let _ = write!(filled.text, "[unset: {name}]");
-    let told = filled.missing.len() >= limits::MISSING;
-    if !told && !filled.missing.iter().any(|known| known == name) {
-        filled.missing.push(name.to_owned());
-    }
+    filled.miss(name);
 }
 
 /// Evaluates the expressions in a manifest's prompt, with the context as `inputs`.

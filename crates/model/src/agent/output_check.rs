@@ -12,6 +12,7 @@ use crate::json_schema::{JsonSchema, Misfit};
 use crate::limits;
 use crate::step::Prompt;
 use crate::suggest::excerpt;
+use crate::walk::declared_names;
 
 /// What is wrong with an output, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,12 +52,36 @@ pub fn check_output(
         let message = "The output does not match the step's schema";
         issues.extend(schema_issues(schema, message, output)?);
     }
+    let report = report_in(prompt, output);
+    let output = Judged { whole: output, text: report.as_deref().unwrap_or(output) };
     if let Some(criteria) = &prompt.criteria
         && let Judgement::Fails(found) = criteria.judge(output, context)?
     {
         issues.extend(found);
     }
     Ok(issues)
+}
+
+/// The property of an output that contains its text, if a schema of the step declares it.
+const REPORT: &str = "report";
+
+/// The text in a structured output. Rules about text are about this text, not about the JSON around
+/// it.
+fn report_in(prompt: &Prompt, output: &str) -> Option<String> {
+    if !output.trim_start().starts_with('{') || !declared_names(prompt).contains(REPORT) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(output).ok()?;
+    value.get(REPORT)?.as_str().map(str::to_owned)
+}
+
+/// An output as rules judge it.
+#[derive(Clone, Copy)]
+struct Judged<'o> {
+    /// What was handed in, for schemas.
+    whole: &'o str,
+    /// The text, for all other rules.
+    text: &'o str,
 }
 
 type Checked<T> = Result<T, Undecidable>;
@@ -88,7 +113,7 @@ impl Criteria {
         }
     }
 
-    fn judge(&self, output: &str, context: &dyn Variables) -> Checked<Judgement> {
+    fn judge(&self, output: Judged<'_>, context: &dyn Variables) -> Checked<Judgement> {
         match self {
             Criteria::All(parts) => all(parts, output, context),
             Criteria::Any(parts) => any(parts, output, context),
@@ -106,7 +131,7 @@ impl Criteria {
     }
 }
 
-fn all(parts: &[Criteria], output: &str, context: &dyn Variables) -> Checked<Judgement> {
+fn all(parts: &[Criteria], output: Judged<'_>, context: &dyn Variables) -> Checked<Judgement> {
     let (mut issues, mut applies) = (Vec::new(), false);
     for part in parts {
         match part.judge(output, context)? {
@@ -122,7 +147,7 @@ fn all(parts: &[Criteria], output: &str, context: &dyn Variables) -> Checked<Jud
     })
 }
 
-fn any(parts: &[Criteria], output: &str, context: &dyn Variables) -> Checked<Judgement> {
+fn any(parts: &[Criteria], output: Judged<'_>, context: &dyn Variables) -> Checked<Judgement> {
     let mut failed = Vec::new();
     for part in parts {
         match part.judge(output, context)? {
@@ -174,7 +199,8 @@ impl Check {
         self.condition.as_ref().is_none_or(|condition| condition.holds(context))
     }
 
-    fn issues(&self, output: &str) -> Checked<Vec<OutputIssue>> {
+    fn issues(&self, judged: Judged<'_>) -> Checked<Vec<OutputIssue>> {
+        let output = judged.text;
         let one =
             |suggestion: String| vec![OutputIssue { message: self.message.clone(), suggestion }];
         Ok(match &self.kind {
@@ -197,7 +223,7 @@ impl Check {
                     _ => Vec::new(),
                 }
             }
-            CheckKind::Schema(schema) => schema_issues(schema, &self.message, output)?,
+            CheckKind::Schema(schema) => schema_issues(schema, &self.message, judged.whole)?,
         })
     }
 }

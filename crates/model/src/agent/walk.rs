@@ -18,13 +18,18 @@ use crate::step::{Action, Loop, Step, When};
 use crate::workflow::{Spelling, Workflow};
 
 mod completed_steps;
+mod declared;
 mod passes;
+mod run_variables;
 mod scope;
 
 use completed_steps::CompletedSteps;
 pub(crate) use completed_steps::StepPaths;
 pub use completed_steps::find;
+pub use declared::DeclaredVariables;
+pub(crate) use declared::names as declared_names;
 use passes::Passes;
+pub use run_variables::{Pass, RunVariables, StepOutput, extended, passes_of, root};
 pub use scope::WalkScope;
 
 #[derive(Debug)]
@@ -101,16 +106,31 @@ pub fn next<'w, 'c>(
     walk(Walker::new(workflow, completed, context)?, &sequence(workflow))
 }
 
-/// The next step in one loop of a manifest. The steps may be of any kind. Conditions that are
-/// expressions are treated as true: the caller evaluates them, because it knows the results of
+/// The next step of a guide in a durable run. Unlike [`next()`], it never goes past a condition or
+/// a loop that is undecided.
+pub fn next_in_run<'w, 'c>(
+    workflow: &'w Workflow,
+    completed: &'c [String],
+    variables: &'c RunVariables<'c>,
+) -> Result<GuideWalk<'w, 'c>, WalkError> {
+    let mut walker = Walker::new(workflow, completed, variables.said)?;
+    walker.scope = WalkScope::of_run(variables);
+    walker.halts = true;
+    walk(walker, &sequence(workflow))
+}
+
+/// The next step in one loop of a manifest that runs. The steps may be of any kind. Conditions that
+/// are expressions are treated as true: the caller evaluates them, because it knows the results of
 /// earlier steps.
 pub fn within<'w, 'c>(
     workflow: &'w Workflow,
     looped: &'w Step,
     completed: &'c [String],
-    context: &'c Value,
+    variables: &'c RunVariables<'c>,
 ) -> Result<GuideWalk<'w, 'c>, WalkError> {
-    let mut walker = Walker::new(workflow, completed, context)?;
+    let mut walker = Walker::new(workflow, completed, variables.said)?;
+    walker.scope = WalkScope::of_run(variables);
+    walker.halts = true;
     walker.leaves_expressions = true;
     walk(walker, &[looped])
 }
@@ -120,11 +140,16 @@ fn walk<'w, 'c>(
     steps: &[&'w Step],
 ) -> Result<GuideWalk<'w, 'c>, WalkError> {
     for (index, step) in steps.iter().enumerate() {
-        if let Some(due) = walker.step(step)? {
-            walker.remark_on_later(index, steps);
-            walker.remark_on_waiting();
-            let position = WalkPosition::Due(Box::new(due));
-            return Ok(GuideWalk { position, warnings: walker.remarks.told() });
+        match walker.step(step) {
+            Ok(None) => {}
+            Ok(Some(due)) => {
+                walker.remark_on_later(index, steps);
+                walker.remark_on_waiting();
+                let position = WalkPosition::Due(Box::new(due));
+                return Ok(GuideWalk { position, warnings: walker.remarks.told() });
+            }
+            Err(Halt::Undecided) => break,
+            Err(Halt::Error(error)) => return Err(error),
         }
     }
     let position = match walker.blocked.is_empty() {
@@ -167,9 +192,24 @@ struct Walker<'w, 'c> {
     remarks: Remarks,
     /// Whether conditions that are expressions count as true.
     leaves_expressions: bool,
+    /// Whether the walk ends at the first condition that is undecided.
+    halts: bool,
 }
 
-type Found<'w, 'c> = Result<Option<DueStep<'w, 'c>>, WalkError>;
+/// Why the walk ends without a step.
+enum Halt {
+    Error(WalkError),
+    /// A condition cannot be decided, and the walk must not go past it.
+    Undecided,
+}
+
+impl From<WalkError> for Halt {
+    fn from(error: WalkError) -> Halt {
+        Halt::Error(error)
+    }
+}
+
+type Found<'w, 'c> = Result<Option<DueStep<'w, 'c>>, Halt>;
 
 impl<'w, 'c> Walker<'w, 'c> {
     fn new(
@@ -190,49 +230,50 @@ impl<'w, 'c> Walker<'w, 'c> {
             noted: HashSet::new(),
             remarks: Remarks::default(),
             leaves_expressions: false,
+            halts: false,
         })
     }
 
     fn step(&mut self, step: &'w Step) -> Found<'w, 'c> {
         self.visits += 1;
         if self.visits > limits::WALK_STEPS {
-            return Err(WalkError::TooLong);
+            return Err(WalkError::TooLong.into());
         }
         let length = self.key.len();
         self.key.push_str(step.name());
         let found = match &step.action {
             Action::Loop(looped) => self.looped(step, looped),
-            _ => Ok(self.single(step)),
+            _ => self.single(step),
         };
         self.key.truncate(length);
         found
     }
 
-    fn single(&mut self, step: &'w Step) -> Option<DueStep<'w, 'c>> {
-        if self.is_done(step) {
-            return None;
+    fn single(&mut self, step: &'w Step) -> Found<'w, 'c> {
+        if self.is_done(step)? {
+            return Ok(None);
         }
         let (key, loops, scope) = (self.key.clone(), self.loops.clone(), self.scope.clone());
-        Some(DueStep { step, key, loops, scope })
+        Ok(Some(DueStep { step, key, loops, scope }))
     }
 
     /// Whether a step is done or skipped. Bare ids count only for instances that run, so the n-th
     /// occurrence of an id completes the n-th such instance.
-    fn is_done(&mut self, step: &'w Step) -> bool {
+    fn is_done(&mut self, step: &'w Step) -> Result<bool, Halt> {
         let id = step.name();
         if self.done.keys.contains(self.key.as_str()) {
             self.see(id);
-            return true;
+            return Ok(true);
         }
-        if !self.holds(step) {
-            return true;
+        if !self.holds(step)? {
+            return Ok(true);
         }
         let outer = self.outer(1);
         let taken = self.done.take(id, outer);
         if taken {
             self.see(id);
         }
-        taken
+        Ok(taken)
     }
 
     /// The number of completed passes of the loop around the `inner` innermost loops; 0 if there is
@@ -251,15 +292,24 @@ impl<'w, 'c> Walker<'w, 'c> {
     }
 
     /// Whether a step's condition holds. If not, the step is recorded as skipped or blocked.
-    fn holds(&mut self, step: &'w Step) -> bool {
+    fn holds(&mut self, step: &'w Step) -> Result<bool, Halt> {
         let truth = match &step.when {
-            None => return true,
-            Some(When::Expr(_)) if self.leaves_expressions => return true,
-            Some(When::Condition(condition)) if condition.holds(&self.scope) => return true,
-            Some(When::Condition(condition)) => condition.decide(&self.scope),
+            None => return Ok(true),
+            Some(When::Expr(_)) if self.leaves_expressions => return Ok(true),
+            Some(When::Condition(condition)) if condition.holds(&self.scope) => return Ok(true),
+            Some(When::Condition(condition)) => match condition.decide(&self.scope) {
+                Truth::Undecided(_) if self.halts => {
+                    let known = self.scope.known();
+                    if condition.holds(&known) {
+                        return Ok(true);
+                    }
+                    condition.decide(&known)
+                }
+                truth => truth,
+            },
             Some(When::Expr(bare)) => match agent_prompt::expression_holds(&bare.expr, &self.scope)
             {
-                Ok(true) => return true,
+                Ok(true) => return Ok(true),
                 Ok(false) => Truth::Fails,
                 Err(_) => {
                     let variable = bare.expr.source().trim().to_owned();
@@ -267,16 +317,15 @@ impl<'w, 'c> Walker<'w, 'c> {
                 }
             },
         };
-        self.note(step.name(), truth);
-        false
+        self.note(step.name(), truth).map(|()| false)
     }
 
-    fn note(&mut self, id: &'w str, truth: Truth) {
+    fn note(&mut self, id: &'w str, truth: Truth) -> Result<(), Halt> {
         let Truth::Undecided(wanted) = truth else {
             if self.noted.insert((id, String::new())) {
                 self.skipped.push(id);
             }
-            return;
+            return Ok(());
         };
         for MissingVariable { variable, expected } in wanted {
             let variable = self.scope.path_of(&variable);
@@ -286,10 +335,11 @@ impl<'w, 'c> Walker<'w, 'c> {
                 self.blocked.push(BlockedStep { step: id.to_owned(), wanted });
             }
         }
+        if self.halts { Err(Halt::Undecided) } else { Ok(()) }
     }
 
     fn looped(&mut self, step: &'w Step, looped: &'w Loop) -> Found<'w, 'c> {
-        if self.is_done(step) {
+        if self.is_done(step)? {
             return Ok(None);
         }
         let (id, spec) = (step.name(), &looped.spec);
@@ -304,14 +354,18 @@ impl<'w, 'c> Walker<'w, 'c> {
             // A loop's condition may read the number of the pass that it is evaluated for.
             self.scope.enter(&pass);
             let begun = self.has_begun(looped);
-            let enters = begun && passes.is_conditional() || self.enters(&passes, &pass);
+            let enters = match begun && passes.is_conditional() {
+                true => Ok(true),
+                false => self.enters(&passes, &pass),
+            };
             let later = begun && last.is_some_and(|last| last > iteration);
-            let found = match enters && iteration < limit {
-                true => self.pass(pass, looped, later),
-                false => Ok(None),
+            let found = match &enters {
+                Ok(true) if iteration < limit => self.pass(pass, looped, later),
+                _ => Ok(None),
             };
             self.scope.leave(depth);
             self.key.truncate(length);
+            let enters = enters?;
             if let Some(due) = found? {
                 self.remark_on_later_passes(&due.key, iteration, last);
                 return Ok(Some(due));
@@ -342,19 +396,29 @@ impl<'w, 'c> Walker<'w, 'c> {
         named.surely || named.some && (named.others || self.loops.is_empty())
     }
 
-    fn enters(&mut self, passes: &Passes<'w, 'c>, pass: &LoopPass<'w, 'c>) -> bool {
+    fn enters(&mut self, passes: &Passes<'w, 'c>, pass: &LoopPass<'w, 'c>) -> Result<bool, Halt> {
         // A conditional loop that has run is finished once the caller has moved on to the next pass
-        // of the enclosing loop.
-        if self.closed && passes.is_conditional() && pass.iteration > 0 {
-            return false;
+        // of the enclosing loop, because that pass may have changed the variable. In a run, what
+        // steps declare does not change in this way.
+        let changes = !passes.reads_only(&|name| self.scope.is_declared(name));
+        if self.closed && changes && passes.is_conditional() && pass.iteration > 0 {
+            return Ok(false);
         }
-        match passes.goes_on(pass.iteration, &self.scope) {
-            Some(true) => return true,
-            Some(false) if pass.iteration == 0 => self.note(pass.id, Truth::Fails),
+        let decided = passes.goes_on(pass.iteration, &self.scope);
+        let known = || passes.goes_on(pass.iteration, &self.scope.known()).filter(|_| self.halts);
+        match decided.or_else(known) {
+            Some(true) => return Ok(true),
+            Some(false) if pass.iteration == 0 => self.note(pass.id, Truth::Fails)?,
             Some(false) => {}
-            None => self.note(pass.id, Truth::Undecided(passes.wanted(&self.scope))),
+            None => {
+                let wanted = match self.halts {
+                    true => passes.wanted(&self.scope.known()),
+                    false => passes.wanted(&self.scope),
+                };
+                self.note(pass.id, Truth::Undecided(wanted))?;
+            }
         }
-        false
+        Ok(false)
     }
 
     fn pass(&mut self, pass: LoopPass<'w, 'c>, looped: &'w Loop, later: bool) -> Found<'w, 'c> {

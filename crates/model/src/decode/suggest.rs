@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use crate::limits;
+use crate::secret::known_secrets;
 
 /// The candidate most similar to a word, if it is similar enough and there is no tie.
 pub fn nearest<'c, S: AsRef<str> + ?Sized + 'c>(
@@ -104,9 +105,9 @@ impl Sketch {
 
 /// Truncates text to fit into a sentence.
 pub fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(limits::EXCERPT_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    match known_secrets::beginning(text, limits::EXCERPT_CHARS) {
+        beginning if beginning.len() < text.len() => format!("{beginning}…"),
+        whole => whole.to_owned(),
     }
 }
 

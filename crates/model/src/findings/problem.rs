@@ -115,6 +115,8 @@ codes! {
     UpstreamTimeout = "UPSTREAM_TIMEOUT", Execution;
     /// A secret does not exist.
     SecretNotFound = "SECRET_NOT_FOUND", NotFound;
+    /// A value contains the mask that is shown in place of a secret.
+    MaskedValue = "MASKED_VALUE", Validation;
     /// No person allowed a secret to be sent where a request would send it.
     SecretNotAllowed = "SECRET_NOT_ALLOWED", Conflict;
     /// Secrets cannot be read or written.

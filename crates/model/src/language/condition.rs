@@ -62,7 +62,7 @@ impl Variables for Value {
 }
 
 /// The value at a dotted path below a value; a number in the path is a list index.
-pub(crate) fn descend<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+pub fn descend<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, part| match value {
         Value::Array(items) => items.get(part.parse::<usize>().ok()?),
         _ => value.get(part),

@@ -31,6 +31,20 @@ pub enum Criteria {
     Check(Check),
 }
 
+impl Criteria {
+    /// The schema of structured output, if a rule without a condition has one.
+    pub fn schema(&self) -> Option<&JsonSchema> {
+        match self {
+            Criteria::All(parts) | Criteria::Any(parts) => parts.iter().find_map(Criteria::schema),
+            Criteria::Not(_) => None,
+            Criteria::Check(check) => match &check.kind {
+                CheckKind::Schema(schema) if check.condition.is_none() => Some(schema),
+                _ => None,
+            },
+        }
+    }
+}
+
 /// A single rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {

@@ -383,7 +383,8 @@ pub(crate) fn steps(doc: &GuideDoc, node: &SyntaxNode, report: &mut Report) -> V
     let nodes = node.get("steps").map_or(&[] as &[SyntaxNode], SyntaxNode::items);
     let all = doc.steps.as_ref().map_or(&[] as &[_], |steps| &steps.0);
     let named = named_bodies(all);
-    let mut compiler = Compiler { all, nodes, used: Vec::new(), report };
+    let above = LoopDefaults::default();
+    let mut compiler = Compiler { all, nodes, used: Vec::new(), above, report };
     let mut steps = Vec::new();
     for (index, item) in all.iter().enumerate() {
         let Some(item) = item else { continue };
@@ -414,8 +415,42 @@ struct Compiler<'d, 'r> {
     nodes: &'d [SyntaxNode],
     /// The ids of the bodies being compiled, so that a loop cannot contain itself.
     used: Vec<String>,
+    /// What the enclosing loops say about the steps of their bodies.
+    above: LoopDefaults,
     report: &'r mut Report,
 }
+
+/// What a loop says about the steps in its body, unless they say otherwise.
+#[derive(Debug, Clone, Default)]
+struct LoopDefaults {
+    role: Option<RoleText>,
+    guidance: Vec<String>,
+    model_hint: Option<String>,
+    ask_for_files: bool,
+    confirmation: Option<Confirmation>,
+}
+
+impl LoopDefaults {
+    /// The defaults in the body of a loop inside this one.
+    fn within(&self, doc: &GuideStepDoc) -> LoopDefaults {
+        LoopDefaults {
+            role: doc.agent_role.clone().or_else(|| self.role.clone()),
+            guidance: self.guidance(doc),
+            model_hint: doc.model_hint.clone().or_else(|| self.model_hint.clone()),
+            ask_for_files: doc.ask_for_files.unwrap_or(self.ask_for_files),
+            confirmation: doc.confirmation.clone().or_else(|| self.confirmation.clone()),
+        }
+    }
+
+    /// The hints of the enclosing loops, then the step's own.
+    fn guidance(&self, doc: &GuideStepDoc) -> Vec<String> {
+        self.guidance.iter().chain(doc.guidance.iter().flatten()).cloned().collect()
+    }
+}
+
+/// Keys that only a step which is offered to an agent can have. A loop is never offered; its body
+/// is.
+const OFFERED: &[&str] = &["prompt", "promptBlocks", "promptFragments", "validationCriteria"];
 
 impl Compiler<'_, '_> {
     fn step(&mut self, doc: &GuideStepDoc, node: &SyntaxNode) -> Option<Step> {
@@ -462,26 +497,47 @@ impl Compiler<'_, '_> {
                 .suggest("add `type: loop` and `loop`, or remove `body`")
                 .add_to(self.report);
         }
+        let all = self.above.within(doc);
         Action::Prompt(Box::new(Prompt {
             text: PromptText::Guide {
                 text: doc.prompt.as_ref().map(|text| text.0.clone()),
                 blocks: doc.blocks.clone().map(Box::new),
                 fragments: doc.fragments.clone().unwrap_or_default(),
             },
-            agent_role: doc.agent_role.as_ref().map(|role| role.0.clone()),
-            guidance: doc.guidance.clone().unwrap_or_default(),
+            agent_role: all.role.map(|role| role.0),
+            guidance: all.guidance,
             output_schema: None,
             criteria: doc.criteria.clone(),
             verify: Vec::new(),
-            model_hint: doc.model_hint.clone(),
-            ask_for_files: doc.ask_for_files.unwrap_or(false),
-            confirmation: doc.confirmation.clone().unwrap_or(Confirmation::Never),
+            model_hint: all.model_hint,
+            ask_for_files: all.ask_for_files,
+            confirmation: all.confirmation.unwrap_or(Confirmation::Never),
             max_attempts: None,
         }))
     }
 
+    /// Reports keys that a loop cannot act on.
+    fn check_offered(&mut self, node: &SyntaxNode) {
+        for (key, _) in OFFERED.iter().filter_map(|key| node.entry(key)) {
+            let message = format!("`{}` does nothing in a loop", key.name);
+            Finding::error(key.at, Rule::Combination, message)
+                .expected("a step of its body")
+                .suggest("move it to the steps of the body")
+                .add_to(self.report);
+        }
+    }
+
     fn looped(&mut self, doc: &GuideStepDoc, spec: &LoopDoc, node: &SyntaxNode) -> Option<Action> {
         check_loop(spec, self.report);
+        self.check_offered(node);
+        let defaults = self.above.within(doc);
+        let above = std::mem::replace(&mut self.above, defaults);
+        let action = self.body(doc, spec, node);
+        self.above = above;
+        action
+    }
+
+    fn body(&mut self, doc: &GuideStepDoc, spec: &LoopDoc, node: &SyntaxNode) -> Option<Action> {
         let untyped = node.get("type").is_none() && !self.report.has_stray_in(node);
         if untyped || doc.kind == Some(GuideStepType::Parallel) {
             self.report.add(step::untyped_loop(doc.at));

@@ -213,6 +213,7 @@ pub(crate) fn draft(doc: ManifestDoc) -> Option<Draft> {
         final_output: doc.final_output,
         guide: None,
         step_index: Lazy::default(),
+        declared: Lazy::default(),
     };
     Some(Draft { workflow, unread_inputs })
 }

@@ -512,7 +512,8 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["prompt"], &["agent_role", "guidance", "output_schema", "validation", "verify"]),
     (&["prompt"], &["model_hint", "ask_for_files", "require_confirmation", "max_attempts"]),
     (&["run", "prompt"], &["for_each", "as", "concurrency"]),
-    (&["run", "loop", "prompt"], &["retry"]),
+    (&["run", "prompt"], &["retry"]),
+    (&["run", "prompt", "approve", "wait", "set", "fail"], &["timeout", "output_contract"]),
 ];
 
 impl Decode for Step {

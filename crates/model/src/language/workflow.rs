@@ -12,7 +12,7 @@ use crate::manifest::{Budget, Requires};
 use crate::step::{Action, Step};
 use crate::templated::Dynamic;
 use crate::version::SemVer;
-use crate::walk::StepPaths;
+use crate::walk::{DeclaredVariables, StepPaths};
 
 crate::serialized_enum! {
     /// The two workflow formats.
@@ -57,6 +57,8 @@ pub struct Workflow {
     pub guide: Option<GuideFields>,
     /// The positions of the steps, for walking.
     pub(crate) step_index: Lazy<StepPaths>,
+    /// The variables that the steps' schemas declare, for walking in a run.
+    pub(crate) declared: Lazy<DeclaredVariables>,
 }
 
 /// Fields that only guides have.

@@ -8,6 +8,7 @@ mod golden;
 mod hostile;
 mod inputs;
 mod limits;
+mod loop_fields;
 mod mend;
 mod output_check;
 mod properties;

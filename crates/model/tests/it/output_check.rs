@@ -262,3 +262,22 @@ fn a_pattern_of_a_schema_that_gives_up_is_no_verdict_even_if_negated() {
         );
     }
 }
+
+#[test]
+fn rules_about_text_judge_the_report_that_a_schema_declares() {
+    let line =
+        json!({"type": "regex", "pattern": "^exit code: 0$", "flags": "m", "message": "line"});
+    let schema = json!({
+        "type": "schema", "message": "object",
+        "schema": {"type": "object", "required": ["report", "passed"], "properties": {
+            "report": {"type": "string"}, "passed": {"type": "boolean"},
+        }},
+    });
+    let output = json!({"report": "$ make\nexit code: 0", "passed": true}).to_string();
+    let none = json!({});
+    assert!(judged(&json!([line, schema]), &output, &none).is_empty());
+    // Without the declaration, the output is text like any other.
+    assert_eq!(messages(&json!([line]), &output, &none), ["line"]);
+    let wrong = json!({"report": "$ make\nexit code: 1", "passed": true}).to_string();
+    assert_eq!(messages(&json!([line, schema]), &wrong, &none), ["line"]);
+}

@@ -1,6 +1,7 @@
 //! `workflow.author_and_run`: writes a workflow for a goal, and runs it.
 
 use super::{Orchestration, Subject, builtin_command, reject_secrets};
+use crate::masked_values;
 use crate::prelude::*;
 use crate::prompts;
 use crate::run::view::RunView;
@@ -39,6 +40,8 @@ operation! {
 }
 
 async fn author_and_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
+    masked_values::refuse_in_map("inputs", &request.inputs)?;
+    masked_values::refuse_in_text("manifest", request.manifest.as_deref().unwrap_or_default())?;
     let mut keeps = None;
     let subject = match (&request.manifest, &request.workflow_id) {
         (Some(text), id) => {

@@ -10,6 +10,7 @@ use super::{reject_secrets, values};
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
 use crate::prelude::*;
 use crate::run::errors::failure_of as failure;
+use crate::run::stored_operation;
 use crate::workflow::save::{self, SaveWorkflow};
 use crate::workflow::validate::of_document;
 use crate::workflow::{self, ViolationView};
@@ -30,6 +31,8 @@ pub(crate) enum BuiltinCommand {
     /// Checks that all of a workflow's inputs have valid values; otherwise, the submission is
     /// rejected.
     Ready,
+    /// Executes an operation that a person has agreed to.
+    Stored,
 }
 
 impl BuiltinCommand {
@@ -41,19 +44,26 @@ impl BuiltinCommand {
             "workflow:save" => BuiltinCommand::Save,
             "workflow:inputs" => BuiltinCommand::Inputs,
             "workflow:ready" => BuiltinCommand::Ready,
+            stored_operation::COMMAND => BuiltinCommand::Stored,
             _ => return None,
         })
     }
 
     pub(crate) fn writes(self) -> bool {
-        self == BuiltinCommand::Save
+        matches!(self, BuiltinCommand::Save | BuiltinCommand::Stored)
     }
 
-    /// Executes the command for the caller who started the orchestration. Idempotent.
+    /// Whether it may be executed again after its outcome was lost.
+    pub(crate) fn may_repeat(self) -> bool {
+        self != BuiltinCommand::Stored
+    }
+
+    /// Executes the command for the caller who started the run of this workflow.
     pub(crate) async fn run(
         self,
         writer: &Writer,
         starter: &dyn Caller,
+        workflow: &str,
         call: &StepCall,
     ) -> AttemptOutcome {
         let done = match self {
@@ -61,6 +71,7 @@ impl BuiltinCommand {
             BuiltinCommand::Save => save(writer, &call.with).await,
             BuiltinCommand::Inputs => inputs(writer, starter, &call.with).await,
             BuiltinCommand::Ready => ready(writer, starter, &call.with).await,
+            BuiltinCommand::Stored => return stored_operation::run(writer, workflow, call).await,
         };
         match done {
             Ok(output) => {

@@ -10,6 +10,7 @@ use milepost_model::wording::Neutral;
 
 use super::author_and_run::{checked, mend};
 use super::{DRAFT, INPUTS, Orchestration, SAVE, builtin_command, reject_secrets};
+use crate::masked_values;
 use crate::prelude::*;
 use crate::run::errors::of_run;
 use crate::run::view::RunView;
@@ -49,6 +50,10 @@ operation! {
 }
 
 async fn repair_and_rerun(writer: &Writer, call: &dyn Caller, request: Request) -> Result<RunView> {
+    masked_values::refuse_in_map("inputs", &request.inputs)?;
+    for text in [&request.manifest, &request.repaired_manifest].into_iter().flatten() {
+        masked_values::refuse_in_text("manifest", text)?;
+    }
     let broken = match (request.run_id, request.manifest) {
         (Some(run), None) => failed(writer, call, &run).await?,
         (None, Some(text)) => Broken { text, why: String::new(), inputs: Map::new() },

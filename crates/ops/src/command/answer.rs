@@ -1,13 +1,14 @@
-//! A response as the caller sees it: status, selected headers and body, with secrets masked.
+//! A response as data: selected headers and the body, as they came. The interface that shows them
+//! masks secrets.
 
 use milepost_catalog::document::ParsedDocument;
-use milepost_model::secret::Mask;
+use milepost_model::secret::known_secrets;
 use milepost_outbound::Response;
 use milepost_syntax::json::document::{JsonKind, JsonNode};
 
 use crate::prelude::*;
 
-/// Headers that are shown, in lowercase.
+/// Headers that are kept, in lowercase.
 const TOLD: &[&str] = &[
     "content-type",
     "deprecation",
@@ -38,21 +39,20 @@ pub(crate) enum AnswerBody {
     Binary(Vec<u8>),
 }
 
-/// The response headers that are shown.
-pub(crate) fn headers(response: &Response, mask: &Mask) -> Map<String, Value> {
-    let mut told = Map::new();
-    for (name, value) in mask.headers(&response.headers) {
-        let name = name.to_ascii_lowercase();
-        if TOLD.contains(&name.as_str()) {
-            told.insert(name, Value::from(value));
-        }
-    }
-    told
+/// The response headers that are kept.
+pub(crate) fn headers(response: &Response) -> Map<String, Value> {
+    let headers = response.headers.iter();
+    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value));
+    let kept = headers.filter(|(name, _)| TOLD.contains(&name.as_str()));
+    kept.map(|(name, value)| (name, Value::from(value.as_str()))).collect()
 }
 
 /// A response body, parsed according to its content type.
-pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) -> AnswerBody {
-    let bytes = &response.body;
+pub(crate) fn body(response: &Response, notes: &mut Vec<String>) -> AnswerBody {
+    let bytes = match response.truncated {
+        true => known_secrets::without_part(&response.body),
+        false => &response.body,
+    };
     if bytes.is_empty() {
         return AnswerBody::Nothing;
     }
@@ -60,14 +60,14 @@ pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) ->
     let Ok(text) = std::str::from_utf8(bytes) else {
         return if is_text(&kind) {
             notes.push("the response is not UTF-8; some characters may be wrong".to_owned());
-            AnswerBody::Text(mask.text(&latin(bytes)).into_owned())
+            AnswerBody::Text(latin(bytes))
         } else {
             AnswerBody::Binary(bytes.to_vec())
         };
     };
     if kind.contains("json") || kind.is_empty() {
         match json(text, notes) {
-            Some(value) => return AnswerBody::Json(mask.json(&value)),
+            Some(value) => return AnswerBody::Json(value),
             None if kind.contains("json") => {
                 notes.push("the response is labeled as JSON but is not valid JSON".to_owned());
             }
@@ -75,7 +75,7 @@ pub(crate) fn body(response: &Response, mask: &Mask, notes: &mut Vec<String>) ->
         }
     }
     if is_text(&kind) || kind.is_empty() || kind.contains("json") {
-        return AnswerBody::Text(mask.text(text).into_owned());
+        return AnswerBody::Text(text.to_owned());
     }
     AnswerBody::Binary(bytes.to_vec())
 }

@@ -53,6 +53,10 @@ impl CommandDraft {
         CommandDraft::of(loaded, row, Arc::new(sender))
     }
 
+    pub(crate) fn base(&self) -> &Url {
+        &self.base
+    }
+
     pub(crate) fn command(&self) -> &ApiCommand {
         self.prepared.command()
     }

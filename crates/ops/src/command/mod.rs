@@ -1,6 +1,7 @@
 //! Operations on commands, one file each.
 
 pub(crate) mod answer;
+pub mod asked;
 pub(crate) mod draft;
 pub mod get;
 pub mod list;

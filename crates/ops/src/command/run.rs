@@ -11,10 +11,12 @@ use milepost_model::wording::Worded;
 use milepost_outbound::{ApiResponse, CallRetry, Outgoing, SendOptions};
 
 use super::answer::{self, AnswerBody};
+pub use super::asked::{CommandAnswer, CommandOutcome, OutcomeRequest};
 use super::draft::CommandDraft;
 use crate::catalog_cache::{CachedClient, LoadedCatalog};
 use crate::catalog_client::{self, CatalogClient};
 use crate::limits::CALL_TIMEOUT_MAX_S;
+use crate::masked_values;
 use crate::prelude::*;
 use crate::trust::{self, KnownSecrets};
 
@@ -139,34 +141,40 @@ operation! {
         Door::Tool(Tool { calls_out: true, destroys: true, ..Tool::CORE }),
         Door::Command("command run"),
     ];
-    run: run_command(Writer, Request) -> Response;
+    run: run_command(Writer, Request) -> CommandAnswer;
     loss: loss;
     example: {"command": "shop orders:list", "dry_run": true};
 }
 
-async fn loss(writer: &Writer, _: &dyn Caller, request: &Request) -> Result<Option<String>> {
+/// A person who calls a command is asked before it deletes something. What an agent calls is asked
+/// about with the request itself.
+async fn loss(writer: &Writer, call: &dyn Caller, request: &Request) -> Result<Option<String>> {
+    if call.kind() == CallerKind::Agent {
+        return Ok(None);
+    }
     let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let deletes = loaded.table.rows[row].method == Method::Delete && !request.dry_run;
     let spelling = loaded.spelling(row);
     Ok(deletes.then(|| format!("`{spelling}` deletes what its arguments identify")))
 }
 
-async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+async fn run_command(
+    writer: &Writer,
+    call: &dyn Caller,
+    request: Request,
+) -> Result<CommandAnswer> {
+    masked_values::refuse_in_map("with", &request.with)?;
+    masked_values::refuse("body", request.body.as_ref())?;
+    let called = |response: Response| CommandAnswer::Called(Box::new(response));
     let (loaded, row) = writer.reader.shelf.command(&request.command)?;
     let profile = request.profile.as_deref();
     let calling = match request.dry_run {
         true => CommandCall::unsent(writer, call, &loaded, row, profile)?,
         false => CommandCall::open(writer, call, &loaded, row, profile)?,
     };
-    let arguments = Arguments {
-        with: request.with.clone(),
-        body: request.body.clone(),
-        content_type: request.content_type.clone(),
-        accept: request.accept.clone(),
-        files: None,
-    };
+    let arguments = arguments(&request);
     if request.dry_run {
-        return calling.dry_run(&arguments);
+        return calling.dry_run(&arguments).map(called);
     }
     let timeout = request.timeout_s.unwrap_or(30);
     if !(1..=CALL_TIMEOUT_MAX_S).contains(&timeout) {
@@ -175,7 +183,10 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
         return Err(Problem::new(Code::ParamsInvalid, message, hint));
     }
     let timeout = Duration::from_secs(timeout);
-    match request.paginate {
+    if let Some(asked) = Box::pin(calling.asked(&loaded, &request, timeout)).await? {
+        return Ok(asked);
+    }
+    let response = match request.paginate {
         None | Some(Paginate::All(false)) => calling.once(&arguments, timeout).await,
         Some(Paginate::All(true)) => calling.pages(arguments, timeout, None).await,
         Some(Paginate::Items { max_items: 0 }) => Err(Problem::new(
@@ -186,6 +197,18 @@ async fn run_command(writer: &Writer, call: &dyn Caller, request: Request) -> Re
         Some(Paginate::Items { max_items }) => {
             calling.pages(arguments, timeout, Some(max_items)).await
         }
+    };
+    response.map(called)
+}
+
+/// The arguments of a call.
+pub(crate) fn arguments(request: &Request) -> Arguments {
+    Arguments {
+        with: request.with.clone(),
+        body: request.body.clone(),
+        content_type: request.content_type.clone(),
+        accept: request.accept.clone(),
+        files: None,
     }
 }
 
@@ -254,11 +277,15 @@ impl<'a> CommandCall<'a> {
         Ok(CommandCall { writer, call, draft, list_at: None })
     }
 
-    fn command(&self) -> &ApiCommand {
+    pub(crate) fn base(&self) -> &url::Url {
+        self.draft.base()
+    }
+
+    pub(crate) fn command(&self) -> &ApiCommand {
         self.draft.command()
     }
 
-    fn build(&self, arguments: &Arguments) -> Result<request::Request> {
+    pub(crate) fn build(&self, arguments: &Arguments) -> Result<request::Request> {
         self.draft.build(&self.writer.reader, self.call, arguments)
     }
 
@@ -403,12 +430,12 @@ impl<'a> CommandCall<'a> {
         let answer = &called.response;
         response.status = Some(answer.status);
         response.ok = Some(answer.status < 400);
-        response.headers = answer::headers(answer, &called.mask);
+        response.headers = answer::headers(answer);
         response.attempts = Some(called.attempts);
         let elapsed = u64::try_from(answer.elapsed.as_millis());
         response.duration_ms = Some(elapsed.unwrap_or(u64::MAX));
         let mut notes = Vec::new();
-        let body = answer::body(answer, &called.mask, &mut notes);
+        let body = answer::body(answer, &mut notes);
         response.notes.extend(notes.into_iter().map(Worded::from));
         match body {
             AnswerBody::Nothing => {}

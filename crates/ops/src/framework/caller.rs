@@ -50,6 +50,11 @@ pub trait Caller: Sync {
         None
     }
 
+    /// Whether a person typed the call at a terminal that could be asked.
+    fn is_at_terminal(&self) -> bool {
+        false
+    }
+
     /// Asks for the person's PIN, also directly at their terminal.
     fn ask_pin(&self, _question: &str) -> Result<Secret, PromptError> {
         Err(PromptError::NoTerminal)

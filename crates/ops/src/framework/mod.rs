@@ -14,7 +14,7 @@ pub use caller::{
     AgentCaller, AgentCommand, Caller, CallerKind, ElicitedCaller, PromptError, SilentCaller,
 };
 pub use operation::Operation;
-pub(crate) use operation::{OperationFuture, Respond, operation};
+pub(crate) use operation::{OperationFuture, Respond, Services, operation};
 pub use response::Response;
 pub use table::{Door, OPERATIONS, OperationSpec, Operations, Safety};
 pub use tool::{Profile, Task, Tool};

@@ -12,6 +12,7 @@ use super::response::Response;
 use super::table::Safety;
 use super::trace;
 use crate::prelude::*;
+use crate::run::stored_operation;
 
 /// An operation with its types. Interfaces run it through
 /// [`Operations::run`](crate::Operations::run).
@@ -179,7 +180,18 @@ pub(super) fn run_json<'a, T: Operation>(
 ) -> OperationFuture<'a, Response> {
     Box::pin(async move {
         // The schema has already been checked, so a failure here is a bug.
-        let request = serde_json::from_value(arguments).map_err(|error| internal(&error))?;
+        let stored = arguments.clone();
+        let request: T::Request =
+            serde_json::from_value(arguments).map_err(|error| internal(&error))?;
+        let access = T::Access::of(services);
+        T::admits(caller, &request)?;
+        if caller.kind() == CallerKind::Agent
+            && let Some(loss) = T::loss(access, caller, &request).await?
+        {
+            let writer = &services.writer;
+            let asked = stored_operation::ask(writer, caller, T::NAME, &stored, &loss).await?;
+            return encoded(services, caller, &asked);
+        }
         let response = confirmed_run::<T>(services, caller, request).await?;
         encoded(services, caller, &response)
     })
@@ -229,10 +241,7 @@ fn confirm(caller: &dyn Caller, loss: &str) -> Result<()> {
             loss.to_owned(),
             Hint::text("repeat the command with ").given("yes", true).then(" if you mean it"),
         ),
-        None => (
-            format!("confirmation is required: {loss}"),
-            Hint::text("ask the person, then repeat the call with ").given("yes", true),
-        ),
+        None => (format!("a person has to agree: {loss}"), "ask the person to do this".into()),
     };
     Err(Problem::new(Code::ConfirmationRequired, message, hint).context("loss", loss))
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use milepost_metrics::JournalMetrics;
 use milepost_model::wording::{Neutral, Wording};
-use milepost_store::Confirm;
 
 use super::arguments::{ArgumentChecker, schema_of};
 use super::operation::{self, Access, OperationFuture, Services};
 use super::response::Response;
 use super::trace;
 use crate::prelude::*;
+use crate::run::stored_operation::Asked;
 use crate::{
     author, catalog, command, guide, inputs, preview, provider, run, run_summary, workflow,
 };
@@ -58,6 +58,18 @@ pub struct OperationSpec {
     run: for<'a> fn(&'a Services, &'a dyn Caller, Value) -> OperationFuture<'a, Response>,
 }
 
+impl OperationSpec {
+    /// Executes the operation without checking its arguments again.
+    pub(crate) fn execute<'a>(
+        &self,
+        services: &'a Services,
+        caller: &'a dyn Caller,
+        arguments: Value,
+    ) -> OperationFuture<'a, Response> {
+        (self.run)(services, caller, arguments)
+    }
+}
+
 const fn row<T: Operation>() -> OperationSpec {
     OperationSpec {
         name: T::NAME,
@@ -73,7 +85,9 @@ const fn row<T: Operation>() -> OperationSpec {
 }
 
 const fn destructive<T: Operation>() -> OperationSpec {
-    OperationSpec { safety: Safety::Destructive, ..row::<T>() }
+    // An agent's call is answered with the run that asks a person.
+    let response = schema_of::<Asked<T::Response>>;
+    OperationSpec { safety: Safety::Destructive, response, ..row::<T>() }
 }
 
 /// Every operation. Not a `const`, which every crate that reads it would compile again.
@@ -308,12 +322,6 @@ impl Operations {
     /// What the operations work with, for what only people do.
     pub fn writer(&self) -> &Writer {
         &self.services.writer
-    }
-
-    /// Which agent calls need confirmation; the strictest setting if the configuration cannot be
-    /// read.
-    pub fn confirm(&self) -> Confirm {
-        self.services.writer.reader.config().map_or(Confirm::Person, |config| config.confirm)
     }
 
     /// A value that changes when a workflow is added or removed. Very cheap to compute.

@@ -183,8 +183,6 @@ impl ProviderQuery<'_> {
         let fetched = self.fetch(writer, call, list_at, args).await;
         let problem = match fetched {
             Ok(fetched) => {
-                let items = fetched.items.iter().map(|item| self.mask.json(item)).collect();
-                let fetched = FetchedItems { items, more: fetched.more };
                 return Ok((ProviderOutcome::Ready, writer.choices.keep(key, fetched), None));
             }
             Err(problem) => self.mask.text(&problem.message).into_owned(),
@@ -243,7 +241,17 @@ impl ProviderQuery<'_> {
             }
         }
         answer.provided.more = fetched.more || choices.len() > limits::INPUT_CHOICES;
-        answer.provided.choices = choices.into_iter().take(limits::INPUT_CHOICES).collect();
+        let choices = choices.into_iter().take(limits::INPUT_CHOICES);
+        answer.provided.choices = choices.map(|choice| self.masked(choice)).collect();
+    }
+
+    /// A choice as it is shown. The value that was given has been compared with the real one.
+    fn masked(&self, choice: InputChoice) -> InputChoice {
+        InputChoice {
+            value: self.mask.json(&choice.value),
+            label: choice.label.map(|label| self.mask.text(&label).into_owned()),
+            id: choice.id.map(|id| self.mask.json(&id)),
+        }
     }
 
     /// The fields to use: the author's, falling back to those the catalog knows.

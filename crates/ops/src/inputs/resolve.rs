@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_model::input::{DefaultFrom, ProviderError};
 use milepost_model::problem::Argument;
-use milepost_model::secret::{Mask, Secret, mark};
+use milepost_model::secret::{Mask, Secret, known_secrets, mark};
 use milepost_model::workflow::Workflow;
 
 use super::gather::{GatheredInputs, InputOrigin, gather};
@@ -75,7 +75,9 @@ impl SplitInputs {
             };
             let shown = match input.filter(|input| input.is_secret()) {
                 Some(_) => {
-                    split.secrets.insert(name.clone(), Secret::new(plain_text(&value)));
+                    let secret = Secret::new(plain_text(&value));
+                    known_secrets::register(name, &secret);
+                    split.secrets.insert(name.clone(), secret);
                     Value::String(mark(name))
                 }
                 None => value.clone(),
@@ -88,7 +90,7 @@ impl SplitInputs {
 
     /// The mask that hides these secrets in output.
     pub(crate) fn mask(&self) -> Mask {
-        let mut mask = Mask::new();
+        let mut mask = Mask::guard();
         self.secrets.iter().for_each(|(name, secret)| mask.add(name, secret));
         mask
     }

@@ -11,6 +11,12 @@ use milepost_model::workflow::Workflow;
 use self::knowledge::Knowledge;
 use crate::inputs::{GatheredInputs, PastRuns, WorkflowSubject, gather};
 use crate::prelude::*;
+use crate::run::effect_bound;
+
+/// What a run with these inputs can change, one line each.
+fn can_change(reader: &Reader, workflow: &Workflow, inputs: &Map<String, Value>) -> Vec<String> {
+    effect_bound::preview(reader, workflow, inputs).lines(limits::BOUND_LINES)
+}
 
 /// Which workflow, and its inputs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

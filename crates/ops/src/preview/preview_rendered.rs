@@ -22,6 +22,9 @@ pub struct Response {
     /// Required inputs that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<InputViolation>,
+    /// What the run can change, and which origins it reads from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub can_change: Vec<String>,
 }
 
 /// How much of a step is known.
@@ -110,6 +113,7 @@ async fn preview(reader: &Reader, call: &dyn Caller, request: Request) -> Result
         workflow_id: workflow.id.value.to_string(),
         steps: renderer.steps,
         missing: gathered.faults.iter().map(InputViolation::from).collect(),
+        can_change: super::can_change(reader, workflow, &gathered.values),
     })
 }
 

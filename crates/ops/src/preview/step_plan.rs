@@ -29,6 +29,9 @@ pub struct Response {
     /// Required inputs that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<InputViolation>,
+    /// What the run can change, and which origins it reads from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub can_change: Vec<String>,
 }
 
 /// One step of a plan.
@@ -153,6 +156,7 @@ async fn plan_steps(reader: &Reader, call: &dyn Caller, request: Request) -> Res
         concurrency: workflow.concurrency,
         steps: Viewer { reader, compiled: &compiled, knowledge }.views(),
         missing: gathered.faults.iter().map(InputViolation::from).collect(),
+        can_change: super::can_change(reader, workflow, &gathered.values),
     })
 }
 

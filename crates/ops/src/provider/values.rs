@@ -8,6 +8,7 @@ use milepost_catalog::request::Arguments;
 use crate::command::list::cursor;
 use crate::command::run::{CommandCall, no_list};
 use crate::inputs::resolve_inputs::{self, ResolveInputs};
+use crate::masked_values;
 use crate::prelude::*;
 
 /// Which choices to fetch.
@@ -74,6 +75,7 @@ operation! {
 }
 
 async fn fetch_choices(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    masked_values::refuse_in_map("args", &request.args)?;
     match (&request.workflow_id, &request.input) {
         (Some(workflow), Some(input)) if request.provider.is_empty() => {
             return of_input(writer, call, workflow, input, &request).await;

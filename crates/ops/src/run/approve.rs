@@ -7,6 +7,7 @@ use milepost_engine::view::WaitingKind;
 
 use super::view::{RunView, WaitingView};
 use super::{next_action, prepare};
+use crate::masked_values;
 use crate::prelude::*;
 
 /// The decision.
@@ -64,6 +65,7 @@ async fn decide(
         let message = "a decision made in a client must include the digest of what was shown";
         return Err(Problem::new(Code::ParamsInvalid, message, "give the question's digest"));
     }
+    masked_values::refuse("answer", request.answer.as_ref())?;
     let runs = writer.runs()?;
     let run = super::find(runs, call, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;

@@ -1,5 +1,6 @@
 //! `workflow.cancel`: stops a run.
 
+use milepost_engine::event::ActorKind;
 use milepost_engine::signal::Signal;
 
 use super::prepare;
@@ -29,6 +30,11 @@ operation! {
 async fn loss(writer: &Writer, call: &dyn Caller, request: &Request) -> Result<Option<String>> {
     let runs = writer.reader.runs();
     let run = super::find(runs, call, &request.run_id).await?;
+    let snapshot = runs.snapshot(&run).await.or_problem()?;
+    // An agent may stop what an agent started: nothing is lost, because it can be resumed.
+    if call.kind() == CallerKind::Agent && snapshot.state.head.actor.kind == ActorKind::Agent {
+        return Ok(None);
+    }
     let ended = super::view(runs, &run).await?.next.is_none();
     Ok((!ended).then(|| format!("this stops run `{run}` immediately")))
 }

@@ -1,7 +1,10 @@
 //! Durable runs: this process's engine, and the operations on runs, one file each.
 
 pub mod approve;
+pub(crate) mod call_extras;
 pub mod cancel;
+pub(crate) mod consent;
+pub(crate) mod effect_bound;
 pub(crate) mod errors;
 pub mod events;
 pub mod execute;
@@ -14,6 +17,7 @@ pub mod pin;
 pub mod pin_notice;
 pub(crate) mod ports;
 pub(crate) mod prepare;
+pub mod question;
 pub(crate) mod request_sender;
 pub mod resume;
 pub mod retention;
@@ -22,6 +26,7 @@ pub mod sent_request;
 pub mod settle;
 pub mod start;
 pub mod status;
+pub mod stored_operation;
 pub mod submit;
 pub mod view;
 pub(crate) mod world;

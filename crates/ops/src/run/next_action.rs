@@ -33,10 +33,16 @@ impl NextAction {
         NextAction(resume(run).with("plan_only", true))
     }
 
-    /// Do a step and submit its output.
-    pub(crate) fn submit(run: &str, step: &str) -> NextAction {
+    /// Do a step and submit its output, with the variables that its prompt lacks.
+    pub(crate) fn submit(run: &str, step: &str, missing: &[String]) -> NextAction {
         let submit = Invocation::of("workflow.submit").with("run_id", run);
-        NextAction(submit.with("step_id", step).with("output", OUTPUT))
+        let submit = submit.with("step_id", step).with("output", OUTPUT);
+        if missing.is_empty() {
+            return NextAction(submit);
+        }
+        let values: Map<String, Value> =
+            missing.iter().map(|name| (name.clone(), VALUE.into())).collect();
+        NextAction(submit.with("context", Value::Object(values)))
     }
 
     /// Submit a variable that a run is waiting for.
@@ -124,7 +130,7 @@ mod tests {
             NextAction::look("run_1"),
             NextAction::resume("run_1"),
             NextAction::plan("run_1"),
-            NextAction::submit("run_1", "each[2]/look"),
+            NextAction::submit("run_1", "each[2]/look", &[]),
             NextAction::variable("run_1", "tone"),
         ] {
             assert_eq!(next.person(), None, "{next:?}");

@@ -14,6 +14,8 @@ pub struct Request {}
 pub struct Response {
     /// The public key derived from it; new runs are pinned to it.
     pub key: String,
+    /// How many grants were signed with it.
+    pub grants: usize,
 }
 
 operation! {
@@ -42,9 +44,15 @@ async fn set_pin(writer: &Writer, call: &dyn Caller, _: Request) -> Result<Respo
         let hint = "nothing was changed; type the same PIN twice";
         return Err(Problem::new(Code::ParamsInvalid, "the two PINs differ", hint));
     }
+    // With a PIN, only signed grants count. What the person allowed before stays allowed.
+    let grants = &writer.reader.grants;
+    let valid = grants.valid().or_problem()?;
     kept.set_pin(&pin, old.as_ref()).or_problem()?;
+    if !valid.is_empty() {
+        grants.sign(&valid, &pin).or_problem()?;
+    }
     let key = kept.key().or_problem()?;
-    Ok(Response { key: key.unwrap_or_default() })
+    Ok(Response { key: key.unwrap_or_default(), grants: valid.len() })
 }
 
 fn untyped(why: PromptError) -> Problem {

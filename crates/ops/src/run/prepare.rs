@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use milepost_driver::clock::now_ms;
 use milepost_driver::{new_nonce, new_run_id};
+use milepost_engine::consent::ConsentTerms;
+use milepost_engine::effect_bound::WriteCounts;
 use milepost_engine::event::{Actor, ActorKind, BudgetKind, Parent, Presence, RunCreated};
 use milepost_engine::ports::{
     ChildRun, Durability, PreparedRun, RememberedInputs, RunContext, remembered_in,
@@ -19,6 +21,7 @@ use milepost_model::workflow::Workflow;
 use milepost_store::{Approvals, Budgets, LeastPresence};
 use sha2::{Digest as _, Sha256};
 
+use super::consent::{self, ConsentCase};
 use super::request_sender::CatalogSender;
 use super::secret_placeholders::SecretPlaceholders;
 use super::start;
@@ -27,7 +30,7 @@ use crate::compiled_workflow::CompiledWorkflow;
 use crate::inputs;
 use crate::inputs::{InputOrigin, WorkflowSubject};
 use crate::prelude::*;
-use crate::trust;
+use crate::trust::{self, review};
 
 /// Prepares a run for a person or an agent.
 pub(crate) async fn run(
@@ -43,7 +46,11 @@ pub(crate) async fn run(
     let compiled = WorkflowSubject::compiled(&writer.reader, manifest, workflow_id)?;
     let (mock, relaxed) = (request.mock, request.relaxed);
     let wanted = WantedRun::new(id, compiled, request.inputs, actor(call));
-    prepared(writer, writer.sender()?, call, WantedRun { mock, relaxed, ..wanted }).await
+    let text = match request.workflow_id {
+        Some(_) => TextSource::Library,
+        None => TextSource::Given,
+    };
+    prepared(writer, writer.sender()?, call, WantedRun { mock, relaxed, text, ..wanted }).await
 }
 
 /// Prepares a run of a built-in manifest, whose steps may call built-in commands.
@@ -56,7 +63,7 @@ pub(crate) async fn own(
     let compiled = CompiledWorkflow::of(WorkflowSubject::own(manifest)?.document);
     let compiled = compiled.map(Arc::new).ok_or_else(nothing_to_run)?;
     let wanted = WantedRun::new(new_run_id().or_problem()?, compiled, inputs, actor(call));
-    prepared(writer, writer.sender()?, call, wanted).await
+    prepared(writer, writer.sender()?, call, WantedRun { text: TextSource::Own, ..wanted }).await
 }
 
 /// Prepares a run for a step of another run. It inherits mock mode, durability and workspace from
@@ -64,7 +71,8 @@ pub(crate) async fn own(
 pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<PreparedRun> {
     let world = &sender.place;
     let writer = &world.writer;
-    let (workflow_id, inputs) = match child.workflow == author::CHOSEN {
+    let is_chosen = child.workflow == author::CHOSEN;
+    let (workflow_id, inputs) = match is_chosen {
         true => author::chosen(&child.inputs),
         false => (Some(child.workflow), child.inputs),
     };
@@ -79,6 +87,8 @@ pub(crate) async fn child(sender: &CatalogSender, child: ChildRun) -> Result<Pre
     let wanted = WantedRun {
         mock: child.above.mock,
         relaxed: child.durability == Durability::Relaxed,
+        // What a parent may change says nothing about a workflow that was chosen while it ran.
+        text: if is_chosen { TextSource::Library } else { TextSource::Child(child.writes) },
         above: Some((child.parent, child.above)),
         rest: child.rest,
         ..WantedRun::new(child.run, compiled, inputs, child.actor)
@@ -99,6 +109,20 @@ struct WantedRun {
     above: Option<(Parent, RunContext)>,
     /// The parent run's remaining budget.
     rest: BTreeMap<BudgetKind, u64>,
+    text: TextSource,
+}
+
+/// Where the text of a run comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum TextSource {
+    /// A workflow in the library, named by its id.
+    Library,
+    /// The call itself.
+    Given,
+    /// The program, for what a caller asked for.
+    Own,
+    /// A workflow that a run with a bound runs, and how many writes of each kind it may make.
+    Child(WriteCounts),
 }
 
 impl WantedRun {
@@ -109,7 +133,8 @@ impl WantedRun {
         actor: Actor,
     ) -> WantedRun {
         let (mock, relaxed, above, rest) = (false, false, None, BTreeMap::new());
-        WantedRun { id, compiled, inputs, actor, mock, relaxed, above, rest }
+        let text = TextSource::Given;
+        WantedRun { id, compiled, inputs, actor, mock, relaxed, above, rest, text }
     }
 }
 
@@ -131,7 +156,7 @@ async fn prepared(
     call: &dyn Caller,
     wanted: WantedRun,
 ) -> Result<PreparedRun> {
-    let WantedRun { id, compiled, inputs, actor, mock, relaxed, above, rest } = wanted;
+    let WantedRun { id, compiled, inputs, actor, mock, relaxed, above, rest, text } = wanted;
     let workflow = &*compiled.workflow;
     let given = match &above {
         Some((_, above)) => handed(sender, above, workflow, inputs)?,
@@ -154,8 +179,27 @@ async fn prepared(
     let config = writer.reader.config()?;
     let budget = budget(workflow, &config.budget, &rest);
     let person = super::person::key(writer).await?;
-    let presence = presence(writer, workflow, &config.approvals, person.is_some())?;
-    let created = RunCreated {
+    let reviewed = match &text {
+        TextSource::Library => review::granted(&world, workflow, &compiled.text_hash)?,
+        TextSource::Given | TextSource::Own | TextSource::Child(_) => None,
+    };
+    let inherits = matches!(text, TextSource::Child(_)).then_some(above.as_ref()).flatten();
+    let alone = match inherits {
+        Some((_, above)) => above.presence == Presence::Policy,
+        None => reviewed.as_ref().is_some_and(|reviewed| reviewed.alone),
+    };
+    let presence = match alone {
+        true => Presence::Policy,
+        false => presence(workflow, &config.approvals, person.is_some())?,
+    };
+    let case = ConsentCase {
+        by: actor.kind,
+        reviewed: reviewed.is_some(),
+        direct: text == TextSource::Own,
+        pin: person.is_some(),
+    };
+    let over = inherits.and_then(|(_, above)| above.bound.clone());
+    let mut created = RunCreated {
         run: id.as_str().to_owned(),
         workflow: workflow.id.value.to_string(),
         text_hash: compiled.text_hash.clone(),
@@ -174,7 +218,24 @@ async fn prepared(
         deadline_ms: now_ms() + compiled.flow.allowed_ms(),
         mock,
         world: world.world.clone().map(Box::new),
+        bound: None,
+        consent: None,
     };
+    let bound = world.bound(workflow, &created);
+    let bound = match (&text, over) {
+        (TextSource::Child(handed), Some(over)) => bound.within(&over, handed),
+        _ => bound,
+    };
+    if !mock {
+        let terms = consent::terms(&world, workflow, &bound, case)?;
+        // The parent's question covered this run as well.
+        let terms = match text {
+            TextSource::Child(_) => terms.map(ConsentTerms::inherited),
+            TextSource::Library | TextSource::Given | TextSource::Own => terms,
+        };
+        created.consent = terms.filter(|terms| !terms.is_empty()).map(Box::new);
+    }
+    created.bound = Some(Box::new(bound));
     if created.person.is_none() {
         writer.unsigned.add(id.clone());
     }
@@ -256,20 +317,7 @@ fn budget(
 
 /// How a person must prove their presence. If a PIN is required, it must be set before the run
 /// starts, because the run is tied to its key from the first event.
-fn presence(
-    writer: &Writer,
-    workflow: &Workflow,
-    wanted: &Approvals,
-    pin: bool,
-) -> Result<Presence> {
-    let id = &workflow.id.value;
-    if wanted.unattended.contains(id) {
-        let granted = super::person::of(writer).has_granted(id.as_str());
-        if granted.or_problem()? {
-            return Ok(Presence::Policy);
-        }
-        tracing::warn!(workflow = %id, "automatic approval is ignored: it is not signed");
-    }
+fn presence(workflow: &Workflow, wanted: &Approvals, pin: bool) -> Result<Presence> {
     let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
         Action::Approve(_) => true,
         Action::Prompt(prompt) => !matches!(prompt.confirmation, Confirmation::Never),

@@ -12,7 +12,8 @@ use milepost_catalog::command::{ApiCommand, Method};
 use milepost_catalog::request::{Arguments, Payload, PreparedCommand, Request};
 use milepost_driver::clock::{monotonic, now_ms};
 use milepost_engine::command::StepCall;
-use milepost_engine::event::{CallAnswer, RunCreated};
+use milepost_engine::effect_bound::{EffectBound, is_read};
+use milepost_engine::event::{CallAnswer, CallExtras, RunCreated};
 use milepost_engine::interpreter::{AttemptOutcome, PreparedCall, WorldView};
 use milepost_engine::ports::{
     BoxFuture, ChildRun, OpenWorld, OutgoingRequest, PreparedRun, RequestSender, RunContext,
@@ -23,7 +24,7 @@ use milepost_engine::{Failure, FailureKind};
 use milepost_mock::{Mock, MockRequest, MockSettings, MockSource};
 use milepost_model::document::hex;
 use milepost_model::id::RunId;
-use milepost_model::secret::{Mask, Secret};
+use milepost_model::secret::{Mask, Secret, known_secrets};
 use milepost_model::workflow::Workflow;
 use milepost_outbound::{
     ApiResponse, CallError, CallRetry, Outgoing, Oversize, RequestPermit, Response, SendFault,
@@ -35,10 +36,11 @@ use milepost_store::secrets::SecretName;
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::call_extras::UsedFiles;
 use super::errors::failure_of;
 use super::secret_placeholders::SecretPlaceholders;
 use super::world::{OpenedWorld, VersionChoice, WorldCache};
-use super::{next_action, prepare, sent_request, world};
+use super::{effect_bound, next_action, prepare, sent_request, world};
 use crate::author::builtin_command::BuiltinCommand;
 use crate::catalog_cache::LoadedCatalog;
 use crate::catalog_client;
@@ -87,7 +89,7 @@ impl CatalogSender {
         CatalogSender { place: Arc::new(OpenedWorld::live(writer)), shared: Arc::new(shared) }
     }
 
-    fn writer(&self) -> &Writer {
+    pub(super) fn writer(&self) -> &Writer {
         &self.place.writer
     }
 
@@ -134,6 +136,7 @@ impl CatalogSender {
         if secrets.is_empty() {
             return;
         }
+        secrets.iter().for_each(|(name, secret)| known_secrets::register(name, secret));
         let mut inputs = locked(&self.shared.inputs);
         inputs.entry(run.clone()).or_default().extend(secrets);
     }
@@ -186,9 +189,10 @@ impl CatalogSender {
         if let Some(errand) = BuiltinCommand::of(&call.command) {
             // Boxed because few calls are built-in commands, and the size of their future would
             // otherwise be added to every future.
+            let workflow = context.flow.workflow().id.value.as_str();
             let done = async {
                 let starter = starter_of(self.writer(), &context.run).await?;
-                Ok(errand.run(self.writer(), &starter, call).await)
+                Ok(errand.run(self.writer(), &starter, workflow, call).await)
             };
             return Box::pin(done).await;
         }
@@ -207,13 +211,26 @@ impl CatalogSender {
         let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
         // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
-        let (built, mask) = match self.built(sending, &drafted, &wanted) {
+        let (built, mask, files) = match self.built(sending, &drafted, &wanted) {
             Err(problem) if problem.code == Code::SecretNotAllowed => {
                 return Ok(failed(&problem, FailureKind::Withheld, true));
             }
             built => built?,
         };
+        if let Some(approved) = &sending.approved
+            && !approved.still(&self.extras_with(context, call, &drafted, files))
+        {
+            return Ok(failed(&changed(call), FailureKind::Changed, true));
+        }
         let request = catalog_client::outgoing(&built);
+        // Nothing after this changes what the request does.
+        let effect = effect_bound::effect(&request, &drafted.base, &built.path_template);
+        let refused = effect_bound::outside(context.bound.as_deref(), &request);
+        let catalog = loaded.record.id.as_str();
+        let denied = || effect_bound::denied(&self.writer().reader, catalog, &effect);
+        if let Some(problem) = refused.map_or_else(denied, |problem| Ok(Some(problem)))? {
+            return Ok(failed(&problem, FailureKind::Unsendable, true));
+        }
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
         }
@@ -259,7 +276,7 @@ impl CatalogSender {
     }
 
     /// Looks up a command in this world.
-    fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
+    pub(super) fn command(&self, text: &str) -> Result<(Arc<LoadedCatalog>, usize)> {
         let catalogs = &self.writer().reader.shelf;
         if let Some(pinned) = catalogs.pinned_command(text) {
             return pinned;
@@ -271,22 +288,22 @@ impl CatalogSender {
         }
     }
 
-    fn draft(&self, call: &StepCall) -> Result<DraftedRequest> {
+    pub(super) fn draft(&self, call: &StepCall) -> Result<DraftedRequest> {
         let (loaded, row) = self.command(&call.command)?;
         DraftedRequest::of(loaded, row, call)
     }
 
     /// Completes a drafted request with its secrets, files and idempotency key; also returns the
-    /// mask that hides the secrets.
+    /// mask that hides the secrets, and the files that were read.
     fn built<'d>(
         &self,
         sending: &OutgoingRequest,
         drafted: &'d DraftedRequest,
         wanted: &[String],
-    ) -> Result<(Cow<'d, Request>, Mask)> {
+    ) -> Result<(Cow<'d, Request>, Mask, UsedFiles)> {
         let OutgoingRequest { context, call, .. } = sending;
         let DraftedRequest { loaded, prepared, .. } = drafted;
-        let mut mask = Mask::new();
+        let (mut mask, mut files) = (Mask::guard(), UsedFiles::default());
         let mut built = Cow::Borrowed(&drafted.built);
         if !wanted.is_empty() {
             let mut values = BTreeMap::new();
@@ -301,14 +318,18 @@ impl CatalogSender {
         if built.body.as_ref().is_some_and(Payload::has_files) {
             let own = built.to_mut();
             if let Some(payload) = own.body.take() {
-                let read = |path: &str| self.writer().reader.file(path, &SilentCaller);
+                let read = |path: &str| -> Result<Vec<u8>> {
+                    let contents = self.writer().reader.file(path, &SilentCaller)?;
+                    files.add(path, Some(&contents));
+                    Ok(contents)
+                };
                 own.body = Some(payload.with_files(read)?);
             }
         }
         if let Some(header) = keyed(&built, loaded, prepared.command()) {
             built.to_mut().headers.push((header.to_owned(), sending.idempotency_key.clone()));
         }
-        Ok((built, mask))
+        Ok((built, mask, files))
     }
 
     /// The problem if this process lacks a secret of the run that another process may have.
@@ -329,7 +350,7 @@ impl CatalogSender {
 
     /// A secret that belongs to the run rather than the vault: a given input, or an environment
     /// variable.
-    fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
+    pub(super) fn own(&self, context: &RunContext, name: &str) -> Option<Result<Secret>> {
         let run = &context.run;
         if let Some(variable) = name.strip_prefix(ENV) {
             return Some(self.variable(variable).ok_or_else(|| {
@@ -361,7 +382,9 @@ impl CatalogSender {
     fn variable(&self, name: &str) -> Option<Secret> {
         let config = self.writer().reader.live_config().ok()?;
         let name = config.env_allow.iter().find(|allowed| *allowed == name)?;
-        self.writer().variable(name).map(Secret::new)
+        let variable = self.writer().variable(name).map(Secret::new)?;
+        known_secrets::register(name, &variable);
+        Some(variable)
     }
 
     fn secret(
@@ -398,7 +421,7 @@ impl CatalogSender {
         if response.truncated {
             notes.push(format!("the response was truncated after {} bytes", response.body.len()));
         }
-        let output = match answer::body(response, &called.mask, &mut notes) {
+        let output = match answer::body(response, &mut notes) {
             AnswerBody::Nothing => Value::Null,
             AnswerBody::Json(value) => value,
             AnswerBody::Text(text) => Value::String(text),
@@ -407,7 +430,7 @@ impl CatalogSender {
                 json!({"file": path.display().to_string(), "bytes": bytes.len()})
             }
         };
-        let headers = answer::headers(response, &called.mask);
+        let headers = answer::headers(response);
         let answer = CallAnswer { output, status: response.status, headers, notes };
         let duration_ms = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX);
         let mut outcome = judged(built, answer, duration_ms, || asked_pause(response));
@@ -463,7 +486,7 @@ impl CatalogSender {
                 digest: hex(&Sha256::digest(call.arguments().to_string())),
                 request: call.command.clone(),
                 write: errand.writes(),
-                repeatable: true,
+                repeatable: errand.may_repeat(),
                 ..PreparedCall::default()
             });
         }
@@ -474,14 +497,16 @@ impl CatalogSender {
         let (method, path) = (built.method.name(), &built.path_template);
         let whole = drafted.base.as_str().trim_end_matches('/');
         let request = catalog_client::outgoing(built);
+        let effect = effect_bound::effect(&request, &drafted.base, &built.path_template);
         let key_header = keyed(built, &drafted.loaded, command);
         let prepared = PreparedCall {
             digest: digest(&request),
             sent: Some(Box::new(sent_request::shown(&request, key_header))),
             request: format!("{method} {path}"),
             target: format!("{method} {whole}{path}"),
-            write: is_write(command),
+            write: !is_read(&effect.method),
             repeatable: call.idempotent.unwrap_or(command.may_repeat),
+            effect: Some(effect),
         };
         self.place.drafts.keep(prepared.digest.clone(), drafted);
         Ok(prepared)
@@ -492,11 +517,11 @@ impl CatalogSender {
 /// the time it is sent.
 #[derive(Debug)]
 pub(crate) struct DraftedRequest {
-    loaded: Arc<LoadedCatalog>,
-    prepared: Arc<PreparedCommand>,
+    pub(super) loaded: Arc<LoadedCatalog>,
+    pub(super) prepared: Arc<PreparedCommand>,
     base: Url,
     /// Contains placeholders instead of secrets.
-    built: Request,
+    pub(super) built: Request,
 }
 
 impl DraftedRequest {
@@ -545,6 +570,18 @@ impl WorldView for CatalogSender {
 
     fn prepare(&self, call: &StepCall, _mock: bool) -> Result<PreparedCall, Failure> {
         self.prepared(call).map_err(|problem| failure_of(&problem))
+    }
+
+    fn bound_of(&self, workflow: &str) -> Option<EffectBound> {
+        self.place.bound_of(workflow)
+    }
+
+    fn extras(&self, context: &RunContext, call: &StepCall) -> CallExtras {
+        self.extras_now(context, call)
+    }
+
+    fn child_extras(&self, context: &RunContext, workflow: &str) -> CallExtras {
+        self.child_extras_now(context, workflow)
     }
 
     fn text_of(&self, workflow: &str) -> Option<String> {
@@ -639,7 +676,7 @@ fn judged(
         Value::Null => String::new(),
         output => plain_text(output),
     };
-    let excerpt: String = body.chars().take(limits::FAILURE_BODY_CHARS).collect();
+    let excerpt = known_secrets::beginning(&body, limits::FAILURE_BODY_CHARS);
     let target = answer.headers.get("location").and_then(Value::as_str);
     let message = match target.filter(|_| is_redirected) {
         Some(target) => {
@@ -802,9 +839,18 @@ mod tests {
         let flow = milepost_engine::Flow::of(Arc::new(pinned.workflow));
         let (nonce, defaulted) = ("nonce".to_owned(), Vec::new());
         OutgoingRequest {
-            context: RunContext { run, nonce, defaulted, flow, mock: false },
+            context: RunContext {
+                run,
+                nonce,
+                defaulted,
+                flow,
+                mock: false,
+                presence: milepost_engine::event::Presence::Terminal,
+                bound: None,
+            },
             call: call.clone(),
             digest,
+            approved: None,
             attempt: 1,
             idempotency_key: "run_1/list".to_owned(),
             permit: SendPermit::new(|| true),

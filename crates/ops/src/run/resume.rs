@@ -20,6 +20,7 @@ use milepost_model::plan;
 use milepost_model::step::ActionKind;
 use milepost_store::Digest;
 
+use super::consent::{self, ConsentCase};
 use super::errors::{refused, world_missing};
 use super::request_sender::CatalogSender;
 use super::view::{RunView, WaitingKind};
@@ -28,7 +29,9 @@ use super::{next_action, person, prepare};
 use crate::author::no_secrets;
 use crate::inputs::InputOrigin::Given;
 use crate::inputs::{self, WorkflowSubject};
+use crate::masked_values;
 use crate::prelude::*;
+use crate::trust::review;
 
 /// Where and how to resume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -197,6 +200,8 @@ operation! {
 }
 
 async fn resume_run(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    masked_values::refuse_in_map("inputs", &request.inputs)?;
+    masked_values::refuse_in_map("overrides", &request.overrides)?;
     let runs = writer.runs()?;
     let run = super::find(runs, call, &request.run_id).await?;
     let snapshot = runs.snapshot(&run).await.or_problem()?;
@@ -469,8 +474,45 @@ impl PreparedResume {
         let sender = sender.moved(flow.workflow(), request.versions());
         let world = sender.place.world.clone().map(Box::new);
         wish.world = world.filter(|world| state.head.world.as_ref() != Some(world));
+        bind(&sender, call, &flow, state, &mut wish).await?;
         Ok(PreparedResume { flow, text, request: wish, secrets, given: named, sender })
     }
+}
+
+/// Determines what the run can change from now on, and what a person has to agree to. If nothing
+/// that a person agreed to has changed, their answer stays valid.
+async fn bind(
+    sender: &CatalogSender,
+    call: &dyn Caller,
+    flow: &Flow,
+    state: &State,
+    wish: &mut ResumeRequest,
+) -> Result<()> {
+    let head = &state.head;
+    let changed = wish.text_hash != head.text_hash
+        || wish.world.is_some()
+        || !wish.inputs.is_empty()
+        || !wish.env.is_empty();
+    // Runs that were started by version 0.1.0 have no bound.
+    if head.bound.is_none() && !changed || head.consent.is_some() && !changed {
+        return Ok(());
+    }
+    let mut after = head.clone();
+    after.inputs.extend(wish.inputs.clone());
+    after.budget.extend(&wish.budget);
+    let (world, workflow) = (&*sender.place, flow.workflow());
+    let bound = world.bound(workflow, &after);
+    if changed && !head.mock {
+        let case = ConsentCase {
+            by: prepare::actor(call).kind,
+            reviewed: review::is_reviewed(world, workflow, &wish.text_hash)?,
+            direct: false,
+            pin: head.person.is_some(),
+        };
+        wish.consent = consent::terms(world, workflow, &bound, case)?.map(Box::new);
+    }
+    wish.bound = Some(Box::new(bound));
+    Ok(())
 }
 
 /// What an orphaned run would do next. It continues unchanged, so there is nothing to decide.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_engine::event::{Attempt, SentRequest};
 use milepost_engine::limits;
+use milepost_model::secret::known_secrets;
 use milepost_outbound::Outgoing;
 use url::Url;
 
@@ -90,7 +91,7 @@ pub(super) fn shown(request: &Outgoing, key_header: Option<&str>) -> SentRequest
         (name.clone(), value.to_owned())
     });
     // Truncation may split a character, which does not make the body binary.
-    let body = &request.body[..request.body.len().min(limits::SENT_BODY_BYTES)];
+    let body = &request.body[..known_secrets::whole(&request.body, limits::SENT_BODY_BYTES)];
     let body = match std::str::from_utf8(body) {
         Ok(whole) => Some(whole),
         Err(error) if error.error_len().is_none() => {
@@ -121,7 +122,7 @@ fn address(url: &Url) -> String {
 
 /// The beginning of a string, at most `bytes_max` bytes, cut at a character boundary.
 fn beginning(text: &str, bytes_max: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes_max)]
+    &text[..known_secrets::whole(text.as_bytes(), text.floor_char_boundary(bytes_max))]
 }
 
 #[cfg(test)]

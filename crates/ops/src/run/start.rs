@@ -5,8 +5,10 @@ use std::time::Duration;
 use super::prepare;
 use super::view::RunView;
 use crate::inputs::InputViolation;
+use crate::masked_values;
 use crate::prelude::*;
 use crate::preview::preview_rendered::{self, PreviewRequests, RenderedStep};
+use crate::trust::review;
 
 /// What to run, and its inputs.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -49,10 +51,17 @@ async fn start_run(writer: &Writer, call: &dyn Caller, request: Request) -> Resu
         let hint = "preview the workflow's requests instead";
         return Err(Problem::new(Code::ParamsInvalid, "`dry_run` cannot be used here", hint));
     }
+    masked_values::refuse_in_map("inputs", &request.inputs)?;
+    masked_values::refuse("manifest", request.manifest.as_ref())?;
     let runs = writer.runs()?;
     let patience = Duration::from_secs(request.wait_s.min(limits::RUN_WAIT_MAX_S));
+    // What a person runs at a terminal, they have looked at.
+    let looked_at = request.workflow_id.clone().filter(|_| !request.mock);
     let prepared = prepare::run(writer, call, request).await?;
     let run = runs.start(prepared).await.or_problem()?;
+    if let Some(id) = looked_at {
+        review::note(writer, call, &id)?;
+    }
     super::follow(runs, call, &run, patience).await
 }
 
@@ -87,6 +96,9 @@ pub struct DryRun {
     /// Required inputs that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<InputViolation>,
+    /// What the run can change, and which origins it reads from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub can_change: Vec<String>,
 }
 
 operation! {
@@ -116,5 +128,6 @@ async fn run_workflow(writer: &Writer, call: &dyn Caller, request: Request) -> R
         status: DryStatus::DryRun,
         steps: seen.steps,
         missing: seen.missing,
+        can_change: seen.can_change,
     }))
 }

@@ -7,6 +7,7 @@ use super::errors::refused;
 use super::prepare;
 use super::view::{IssueView, RunView};
 use crate::author::no_secrets;
+use crate::masked_values;
 use crate::prelude::*;
 
 /// What was done.
@@ -56,6 +57,8 @@ operation! {
 }
 
 async fn submit_step(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    masked_values::refuse("output", request.output.as_ref())?;
+    masked_values::refuse_in_map("context", &request.context)?;
     let runs = writer.runs()?;
     let run = super::find(runs, call, &request.run_id).await?;
     let view = super::view(runs, &run).await?;

@@ -1,9 +1,13 @@
 //! A run as people and agents see it, in the same form for every interface.
 
+use std::collections::BTreeMap;
+
 use milepost_driver::Snapshot;
 use milepost_driver::clock::now_ms;
 pub use milepost_engine::event::Presence;
-use milepost_engine::event::{Actor, ActorKind, ApprovalRequest, RunCreated};
+use milepost_engine::event::{
+    Actor, ActorKind, ApprovalRequest, CallExtras, RunCreated, ShownCall, UsedFile, UsedSecret,
+};
 use milepost_engine::state::{End, Phase, State, StepState};
 pub use milepost_engine::state::{Status as RunStatus, StepStatus};
 pub use milepost_engine::view::WaitingKind;
@@ -16,6 +20,7 @@ use milepost_model::wording::Worded;
 use super::errors::{failure_of, world_missing};
 use super::next_action::{NextAction, resume, resume_with};
 use super::sent_request::{SentView, arrives_within_ms};
+use super::settle::SettleOutcome;
 use super::world;
 use crate::prelude::*;
 
@@ -138,6 +143,21 @@ pub struct WaitingView {
     /// What happens after approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownView>,
+    /// Steps that send something after approval, although it is not known yet what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<String>,
+    /// What was submitted: to be confirmed, or as the last attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted: Option<Value>,
+    /// Why the last attempt was rejected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+    /// The possible answers, if it is not an approval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<SettleOutcome>,
+    /// The run that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Box<QuestionSource>>,
     /// Changes since the previous approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeView>,
@@ -158,7 +178,7 @@ pub struct WaitingView {
 }
 
 /// A request that depends on an approval.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ShownView {
     /// The step.
     pub step: String,
@@ -169,6 +189,69 @@ pub struct ShownView {
     pub target: String,
     /// Its arguments.
     pub arguments: Value,
+    /// Its method; absent for a child run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub method: String,
+    /// Its URL.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// Its headers, except the catalog's credentials.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The start of its body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// The size of the whole body, if it is truncated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<u64>,
+    /// The profile of its credentials.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub profile: String,
+    /// The secrets that are sent with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretView>,
+    /// The files that are sent with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileView>,
+    /// The requests that a child run may send.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+}
+
+/// A run that asks a question.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionSource {
+    /// Its id.
+    pub run_id: String,
+    /// Its workflow.
+    pub workflow: String,
+    /// The workflow's title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The folder that it runs in.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+}
+
+/// A secret that is sent with a request.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SecretView {
+    /// Its name.
+    pub name: String,
+    /// Where it is written, such as `header X-Api-Key`.
+    pub place: String,
+}
+
+/// A file that is sent with a request.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FileView {
+    /// Its path, as the workflow names it.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The SHA-256 digest of its contents; absent if it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// A change since the previous approval.
@@ -192,6 +275,9 @@ pub struct DueView {
     pub title: Option<String>,
     /// What to do.
     pub prompt: String,
+    /// Variables that the prompt reads and that are not set; send them in `context`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// The role to take on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<String>,
@@ -214,6 +300,15 @@ pub struct DueView {
     /// A person's comment when sending it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
+    /// What must be true before the first step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preconditions: Vec<String>,
+    /// What to ask the user before the first step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clarification_prompts: Vec<String>,
+    /// Hints for all steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meta_guidance: Vec<String>,
 }
 
 /// What is wrong with a submission.
@@ -253,21 +348,23 @@ impl RunView {
         };
         let waits = view::waiting(flow, state);
         let now = now_ms().max(state.now_ms);
-        let waiting = waits.iter().map(|one| WaitingView::of(flow, state, one));
-        let time_is_up = state.canceling.is_none() && now >= state.head.deadline_ms;
-        let waiting = waiting.map(|one| match time_is_up {
-            true => one.after(state.head.deadline_ms),
-            false => one.at(now),
+        let waiting =
+            waits.iter().map(|one| WaitingView::of(flow, state, one).asked_by(flow, state));
+        let deadline = state.deadline_ms().filter(|_| state.canceling.is_none());
+        let late = deadline.filter(|deadline| now >= *deadline);
+        let waiting = waiting.map(|one| match late {
+            Some(deadline) => one.after(deadline),
+            None => one.at(now),
         });
         let waiting: Vec<WaitingView> = waiting.collect();
-        let briefs = view::briefs(flow, state).into_iter().filter(|_| !time_is_up);
+        let briefs = view::briefs(flow, state).into_iter().filter(|_| late.is_none());
         let due: Vec<DueView> = briefs.map(DueView::of).collect();
         let variable = waits.iter().find_map(|one| match one {
             Waiting::Variable { variable, .. } => Some(variable.as_str()),
             _ => None,
         });
         let run = &state.head.run;
-        let next = due_next(state, status).or_else(|| next(run, status, &waiting, variable));
+        let next = due_next(state, status).or_else(|| next(run, status, &waiting, variable, &due));
         RunView {
             run_id: state.head.run.clone(),
             workflow: state.head.workflow.clone(),
@@ -416,9 +513,30 @@ impl WaitingView {
     }
 
     fn lapsed(self) -> WaitingView {
-        let WaitingView { step, run_id, message, expires_ms, sent, may_arrive_until_ms, .. } = self;
-        let lapsed = WaitingView::new(WaitingKind::Lapsed, None, message);
-        WaitingView { step, run_id, expires_ms, sent, may_arrive_until_ms, ..lapsed }
+        let lapsed = WaitingView::new(WaitingKind::Lapsed, None, self.message);
+        WaitingView {
+            step: self.step,
+            run_id: self.run_id,
+            expires_ms: self.expires_ms,
+            sent: self.sent,
+            may_arrive_until_ms: self.may_arrive_until_ms,
+            source: self.source,
+            ..lapsed
+        }
+    }
+
+    /// Adds the run to a question.
+    fn asked_by(self, flow: &Flow, state: &State) -> WaitingView {
+        if !self.kind.is_question() {
+            return self;
+        }
+        let source = QuestionSource {
+            run_id: state.head.run.clone(),
+            workflow: state.head.workflow.clone(),
+            title: flow.workflow().title.clone(),
+            folder: state.head.workspace.clone(),
+        };
+        WaitingView { source: Some(Box::new(source)), ..self }
     }
 
     /// A view with only the given fields.
@@ -438,12 +556,20 @@ impl WaitingView {
                     began_ms.saturating_add(arrives_within_ms(timeout_ms))
                 });
                 let asked = plain(Some(key.as_str()), failure.message().into_owned());
-                WaitingView { sent, may_arrive_until_ms, ..asked }
+                let choices = SettleOutcome::of_request();
+                WaitingView { sent, may_arrive_until_ms, choices, ..asked }
             }
             Waiting::Exhausted { key, issues } => {
                 let last = issues.first().map(|issue| format!(": {}", issue.message));
                 let message = format!("no submission was accepted{}", last.unwrap_or_default());
-                plain(Some(key.as_str()), message)
+                let step = state.step(key);
+                let submitted = step.and_then(|step| step.refused_output.as_ref());
+                WaitingView {
+                    submitted: submitted.map(|output| mask_secrets(&state.head.nonce, output)),
+                    faults: issues.iter().map(|issue| issue.message.clone()).collect(),
+                    choices: SettleOutcome::of_submission(submitted.is_some()),
+                    ..plain(Some(key.as_str()), message)
+                }
             }
             Waiting::Budget(budget) => {
                 let (name, spent) = (budget.name(), state.spent.of(*budget));
@@ -486,12 +612,8 @@ fn approval(flow: &Flow, state: &State, request: &ApprovalRequest) -> WaitingVie
         Some(Action::Approve(approve)) => Some(approve),
         _ => None,
     };
-    let shown = request.shown.iter().map(|shown| ShownView {
-        step: shown.key.as_str().to_owned(),
-        request: shown.request.clone(),
-        target: shown.target.clone(),
-        arguments: shown.arguments.clone(),
-    });
+    // A confirmation is about what was submitted.
+    let submitted = state.step(&request.key).and_then(|step| step.submission.as_ref());
     let changes = request.changes.iter().map(|change| ChangeView {
         step: change.key.as_str().to_owned(),
         before: change.before.clone(),
@@ -502,11 +624,42 @@ fn approval(flow: &Flow, state: &State, request: &ApprovalRequest) -> WaitingVie
         by: authored.map(|approve| approve.by.clone()).unwrap_or_default(),
         form: authored.and_then(|approve| Some(approve.form.as_ref()?.value.clone())),
         digest: Some(request.digest.clone()),
-        shown: shown.collect(),
+        shown: request.shown.iter().map(ShownView::of).collect(),
+        unshown: request.unshown.iter().map(|key| key.as_str().to_owned()).collect(),
+        submitted: submitted.map(|one| mask_secrets(&state.head.nonce, &one.output)),
         changes: changes.collect(),
         expires_ms: request.expires_at_ms,
         presence: Some(presence(&state.head)),
         ..WaitingView::new(WaitingKind::Approval, step, message)
+    }
+}
+
+impl ShownView {
+    fn of(shown: &ShownCall) -> ShownView {
+        let mut view = ShownView {
+            step: shown.key.as_str().to_owned(),
+            request: shown.request.clone(),
+            target: shown.target.clone(),
+            arguments: shown.arguments.clone(),
+            ..ShownView::default()
+        };
+        if let Some(sent) = shown.sent.as_deref() {
+            view.method.clone_from(&sent.method);
+            view.url.clone_from(&sent.url);
+            view.headers = sent.headers.iter().cloned().collect();
+            view.body.clone_from(&sent.body);
+            view.body_bytes = sent.body_bytes;
+        }
+        if let Some(extras) = shown.extras.as_deref() {
+            let CallExtras { profile, secrets, files, targets } = extras.clone();
+            let secret = |one: UsedSecret| SecretView { name: one.name, place: one.place };
+            let file =
+                |one: UsedFile| FileView { path: one.path, bytes: one.bytes, sha256: one.sha256 };
+            view.secrets = secrets.into_iter().map(secret).collect();
+            view.files = files.into_iter().map(file).collect();
+            (view.profile, view.targets) = (profile, targets);
+        }
+        view
     }
 }
 
@@ -516,6 +669,7 @@ impl DueView {
             step_id: brief.key.as_str().to_owned(),
             title: brief.title,
             prompt: brief.prompt,
+            missing: brief.missing,
             agent_role: brief.role,
             guidance: brief.guidance,
             checks: brief.checks,
@@ -524,6 +678,9 @@ impl DueView {
             attempts_left: brief.attempts_left,
             issues: brief.issues.into_iter().map(IssueView::of).collect(),
             feedback: brief.feedback,
+            preconditions: brief.about.preconditions,
+            clarification_prompts: brief.about.clarification_prompts,
+            meta_guidance: brief.about.meta_guidance,
         }
     }
 }
@@ -573,6 +730,7 @@ fn next(
     status: RunStatus,
     waiting: &[WaitingView],
     variable: Option<&str>,
+    due: &[DueView],
 ) -> Option<NextAction> {
     let of = |kind: WaitingKind| waiting.iter().any(|one| one.kind == kind);
     Some(match status {
@@ -587,8 +745,9 @@ fn next(
         RunStatus::Waiting if of(WaitingKind::Lapsed) => NextAction::resume(run),
         RunStatus::Waiting if let Some(name) = variable => NextAction::variable(run, name),
         RunStatus::Waiting => {
-            let step = waiting.iter().find_map(|one| one.step.as_deref());
-            NextAction::submit(run, step.unwrap_or_default())
+            let step = waiting.iter().find_map(|one| one.step.as_deref()).unwrap_or_default();
+            let due = due.iter().find(|due| due.step_id == step);
+            NextAction::submit(run, step, due.map(|due| &*due.missing).unwrap_or_default())
         }
     })
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use milepost_engine::effect_bound::EffectBound;
 use milepost_engine::event::RunCreated;
 use milepost_engine::ports::{PinnedText, WorldPin};
 use milepost_engine::world::{MissingWorld, RunWorld, WORLD_VERSION};
@@ -36,6 +37,8 @@ pub(crate) struct OpenedWorld {
     /// Recently drafted requests, by digest, so that each is drafted once and sent as recorded even
     /// if its catalog has changed in the meantime.
     pub(crate) drafts: LruCache<String, Arc<DraftedRequest>>,
+    /// What one run of each workflow can change.
+    pub(crate) bounds: LruCache<String, EffectBound>,
 }
 
 /// The source of a workflow that a run is pinned to.
@@ -189,7 +192,9 @@ impl OpenedWorld {
         pins: PinsById,
         texts: TextsById,
     ) -> OpenedWorld {
-        OpenedWorld { writer, world, pins, texts, drafts: LruCache::new(limits::DRAFTED_REQUESTS) }
+        let drafts = LruCache::new(limits::DRAFTED_REQUESTS);
+        let bounds = LruCache::new(limits::BOUNDS_KEPT);
+        OpenedWorld { writer, world, pins, texts, drafts, bounds }
     }
 
     /// Whether the workflow calls catalogs or runs other workflows.
@@ -212,6 +217,16 @@ impl OpenedWorld {
     pub(crate) fn pinned_texts(&self) -> Vec<PinnedText> {
         let records = self.pins.values().map(|pin| &pin.text);
         self.texts.values().map(|text| &text.text).chain(records).cloned().collect()
+    }
+
+    /// A workflow and all workflows it runs, as far as they exist.
+    pub(crate) fn workflows_below(&self, workflow: &str) -> Vec<Arc<CompiledWorkflow>> {
+        let ids = self.texts_below(workflow).into_keys();
+        ids.filter_map(|id| {
+            let live = || self.world.is_none().then(|| newest_text(&self.writer, &id)).flatten();
+            self.texts.get(&id).cloned().or_else(live)?.compiled()
+        })
+        .collect()
     }
 
     /// The sources of a workflow and of all workflows it runs, by id; `None` for a missing one.

@@ -33,7 +33,7 @@ pub struct FolderReport {
     /// What it no longer asks for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
-    /// Identifies all of this; `milepost trust --accept` takes it.
+    /// Identifies all of this, to accept it where there is no terminal.
     pub digest: String,
 }
 

@@ -4,6 +4,7 @@
 mod acting;
 pub mod folder;
 pub mod grants;
+pub mod review;
 mod secrets;
 
 pub(crate) use acting::{UsedCatalog, ensure, keep_trusted, may_act, may_call};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use milepost_engine::command::StepCall;
-use milepost_model::secret::{Mask, Secret};
+use milepost_model::secret::{Mask, Secret, known_secrets};
 use milepost_outbound::{Outgoing, SecretGuard};
 use milepost_store::catalogs::CredentialField;
 use milepost_store::secrets::{KnownSecret, SecretName};
@@ -149,7 +149,9 @@ impl KnownSecrets {
         let sought =
             key.secrets.iter().filter(|(name, ..)| !public.contains(&folded(name.as_str())));
         let masks = sought.map(|(name, secret, _)| {
-            let mut mask = Mask::new();
+            // An API may return any of them, whichever one it was given.
+            known_secrets::register(name.as_str(), secret);
+            let mut mask = Mask::guard();
             mask.add(name.as_str(), secret);
             (name.as_str().to_owned(), mask)
         });
@@ -182,6 +184,7 @@ fn is_sought(secret: &Secret) -> bool {
     secret.reveal().trim().len() >= limits::GUARDED_SECRET_BYTES_MIN
 }
 
+#[derive(Debug)]
 struct RequestSecrets {
     known: Arc<KnownSecrets>,
     own: BTreeSet<(String, String)>,

@@ -11,7 +11,9 @@ use super::{
     DocumentFormat, ReadOnlyWorkflow, ViolationView, change, elsewhere, expecting, problem, read,
     violations,
 };
+use crate::masked_values;
 use crate::prelude::*;
+use crate::trust::review;
 
 /// What to save, and what it may replace.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +62,8 @@ operation! {
     example: {"content": "workflow: greet\nsteps:\n  - {id: hello, prompt: Say hello.}\n"};
 }
 
-async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Result<Response> {
+async fn save_workflow(writer: &Writer, call: &dyn Caller, request: Request) -> Result<Response> {
+    masked_values::refuse_in_text("content", &request.content)?;
     let expected = match (expecting(request.expected_version.as_deref())?, request.overwrite) {
         (ExpectedVersion::Any, false) => ExpectedVersion::Absent,
         (expected, _) => expected,
@@ -74,6 +77,7 @@ async fn save_workflow(writer: &Writer, _: &dyn Caller, request: Request) -> Res
     let base = overrides.as_ref().map(|(_, version)| version.as_str());
     let saved = save(writer, &id, draft, expected, base)
         .map_err(|error| problem::of_change(error, &writer.reader))?;
+    review::note(writer, call, id.as_str())?;
     Ok(Response {
         workflow_id: id.to_string(),
         path: saved.path.display().to_string(),

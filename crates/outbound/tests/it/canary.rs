@@ -99,7 +99,7 @@ async fn one(server: &Server, scheme: SecurityScheme, credential: Credential, wh
     let auth = Authenticator::new(catalog, server.url("/"), schemes, credentials, secrets);
     let api = ApiClient { client: client(&[server]), auth };
     // The user's own request also contains the secret, and is masked.
-    let mut mask = Mask::new();
+    let mut mask = Mask::guard();
     mask.add("canary", &Secret::new(CANARY));
     let mut url = server.url(&format!("/p/{CANARY}"));
     url.query_pairs_mut().append_pair("mine", CANARY);
@@ -134,7 +134,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 #[tokio::test]
 async fn a_secret_in_a_host_or_scheme_is_not_shown_either() {
-    let mut mask = Mask::new();
+    let mut mask = Mask::guard();
     mask.add("name", &Secret::new("c4n4ry-b1rd"));
     let client = milepost_outbound::Client::with_lookup(
         milepost_outbound::Policy::public(),

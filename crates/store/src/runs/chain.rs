@@ -12,6 +12,7 @@ use milepost_model::document::hex;
 use sha2::Sha256;
 
 use super::error::RunsError;
+use super::sealed_rows::RowSeal;
 use crate::file::{self, FileError, WriteOptions};
 use crate::limits;
 
@@ -32,6 +33,7 @@ pub(super) const ORIGIN: Mac = [0; 16];
 pub(super) struct ChainKey {
     keyed: Hmac<Sha256>,
     bytes: [u8; KEY_BYTES],
+    rows: RowSeal,
 }
 
 impl ChainKey {
@@ -83,17 +85,29 @@ impl ChainKey {
 
     fn of(bytes: [u8; KEY_BYTES]) -> ChainKey {
         let keyed = Hmac::new_from_slice(&bytes).expect("HMAC takes keys of any length");
-        ChainKey { keyed, bytes }
+        let keyed: Hmac<Sha256> = keyed;
+        let own = |purpose| derived_from(&keyed, purpose);
+        let rows = RowSeal::new(&own("the secrets in rows"), &own("the nonces of rows"));
+        ChainKey { keyed, bytes, rows }
+    }
+
+    /// Encrypts and decrypts the secrets inside rows.
+    pub(super) fn rows(&self) -> &RowSeal {
+        &self.rows
     }
 
     fn derived(&self, purpose: &str) -> DerivedBytes {
-        self.over(purpose).0.finalize().into_bytes().into()
+        derived_from(&self.keyed, purpose)
     }
 
     /// Starts a message. The purpose keeps the MAC of one kind of row from being valid for another.
     pub(super) fn over(&self, purpose: &str) -> MacInput {
         MacInput(self.keyed.clone()).text(purpose)
     }
+}
+
+fn derived_from(keyed: &Hmac<Sha256>, purpose: &str) -> DerivedBytes {
+    MacInput(keyed.clone()).text(purpose).0.finalize().into_bytes().into()
 }
 
 /// The MAC of a string in hexadecimal, computed with a directory's key. The caller holds the

@@ -114,6 +114,7 @@ pub(super) fn append(
     let sql = "INSERT INTO events(run, seq, at_ms, kind, data, blob, mac) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     for NewEvent { at_ms, kind, data } in events {
+        let data = &*key.rows().seal(data);
         let body = Body::of(data);
         let head = Head { run, seq: last.seq + 1, at_ms: *at_ms, kind };
         let mac = message(key, &last.mac, head, &body).mac();
@@ -280,7 +281,8 @@ impl<'r> Reading<'r> {
         {
             return Err(self.corrupt());
         }
-        let data = data.or(kept).unwrap_or_default();
+        let data = self.key.rows().open(data.or(kept).unwrap_or_default());
+        let data = data.ok_or_else(|| self.corrupt())?;
         self.bytes += data.len();
         self.last = Last { seq, mac, ..self.last };
         self.found.events.push(EventRow { seq, at_ms, kind, data });

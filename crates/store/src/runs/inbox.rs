@@ -38,13 +38,16 @@ pub(super) fn send(db: Db<'_>, key: &ChainKey, message: &InboxRow) -> Result<Sen
         Some((other, _)) if other != run => {
             return Err(JournalError::OtherRun { run: message.run.clone() }.into());
         }
-        Some((_, data)) if data != message.data => return Ok(Sent::Other),
-        Some(_) => return Ok(Sent::Same),
+        Some((_, row)) => {
+            let is_same = key.rows().open(row).as_ref() == Some(&message.data);
+            return Ok(if is_same { Sent::Same } else { Sent::Other });
+        }
         None => {}
     }
     let sql = "INSERT INTO inbox(id, run, at_ms, data, mac) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let mac = signed(key, message).mac();
-    db.execute(sql, params![message.id.as_str(), run, message.at_ms, message.data, mac])?;
+    let data = key.rows().seal(&message.data);
+    let mac = signed(key, message, &data).mac();
+    db.execute(sql, params![message.id.as_str(), run, message.at_ms, data, mac])?;
     db.wrote(ProgressUpdate::message(&message.run, message.id.as_str()));
     Ok(Sent::New)
 }
@@ -59,12 +62,13 @@ pub(super) fn check_size(data: &[u8]) -> Result<(), RunsError> {
     }
 }
 
-fn signed(key: &ChainKey, message: &InboxRow) -> MacInput {
+/// The authenticated message, with its data as it is stored.
+fn signed(key: &ChainKey, message: &InboxRow, data: &[u8]) -> MacInput {
     key.over("inbox")
         .text(message.id.as_str())
         .text(message.run.as_str())
         .number(message.at_ms)
-        .bytes(&message.data)
+        .bytes(data)
 }
 
 fn signed_answer(key: &ChainKey, id: &MessageId, answer: &[u8]) -> MacInput {
@@ -81,6 +85,7 @@ pub(super) fn answer(
 ) -> Result<(), RunsError> {
     let sql = "UPDATE inbox SET answer = ?3, answer_mac = ?4, answered_ms = ?5 \
                WHERE id = ?1 AND run = ?2 AND answer IS NULL";
+    let answer = &*key.rows().seal(answer);
     let mac = signed_answer(key, id, answer).mac();
     db.execute(sql, params![id.as_str(), run, answer, mac, at_ms]).map(drop)
 }
@@ -98,9 +103,12 @@ pub(super) fn pending(
         let (id, at_ms): (String, u64) = (row.get(1)?, row.get(2)?);
         let (data, mac): (Vec<u8>, Vec<u8>) = (row.get(3)?, row.get(4)?);
         bytes += data.len();
-        let message =
-            MessageId::parse(&id).map(|id| InboxRow { id, run: run.clone(), at_ms, data }).ok();
-        match message.filter(|message| signed(key, message).fits(&mac)) {
+        let message = MessageId::parse(&id).ok().and_then(|id| {
+            let row = InboxRow { id, run: run.clone(), at_ms, data: Vec::new() };
+            signed(key, &row, &data).fits(&mac).then_some(())?;
+            Some(InboxRow { data: key.rows().open(data)?, ..row })
+        });
+        match message {
             Some(message) => pending.messages.push(message),
             None => forged.push(row.get(0)?),
         }
@@ -128,6 +136,6 @@ pub(super) fn answer_of(
         db.first(sql, [id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(found.and_then(|(answer, mac)| {
         let own = signed_answer(key, id, &answer).fits(&mac.unwrap_or_default());
-        own.then_some(answer)
+        own.then(|| key.rows().open(answer)).flatten()
     }))
 }

@@ -6,14 +6,21 @@ use milepost_engine::ports::{Forgetting, Forgotten, RememberedInputs};
 use milepost_model::id::{InputName, WorkflowId};
 use rusqlite::{Row, params};
 
+use super::chain::ChainKey;
 use super::{Db, RunsError};
 
-pub(super) fn remember(db: Db<'_>, what: &RememberedInputs) -> Result<(), RunsError> {
+pub(super) fn remember(
+    db: Db<'_>,
+    key: &ChainKey,
+    what: &RememberedInputs,
+) -> Result<(), RunsError> {
     let sql = "INSERT INTO input_history(workspace, workflow, input, value, at_ms) \
                VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE \
                SET value = excluded.value, at_ms = excluded.at_ms WHERE at_ms <= excluded.at_ms";
     what.values.iter().try_for_each(|(input, value)| {
         let workflow = what.workflow.as_str();
+        let value = key.rows().seal(value.as_bytes());
+        let value = String::from_utf8_lossy(&value);
         let values = params![what.workspace, workflow, input.as_str(), value, what.at_ms];
         db.execute(sql, values).map(drop)
     })
@@ -21,13 +28,16 @@ pub(super) fn remember(db: Db<'_>, what: &RememberedInputs) -> Result<(), RunsEr
 
 pub(super) fn last(
     db: Db<'_>,
+    key: &ChainKey,
     workspace: &str,
     workflow: &WorkflowId,
     input: &InputName,
 ) -> Result<Option<String>, RunsError> {
     let sql = "SELECT value FROM input_history \
                WHERE workspace = ?1 AND workflow = ?2 AND input = ?3";
-    db.first(sql, params![workspace, workflow.as_str(), input.as_str()], |row| row.get(0))
+    let values = params![workspace, workflow.as_str(), input.as_str()];
+    let row: Option<String> = db.first(sql, values, |row| row.get(0))?;
+    Ok(row.and_then(|row| String::from_utf8(key.rows().open(row.into_bytes())?).ok()))
 }
 
 fn workflow_of(what: &Forgetting) -> Option<&str> {

@@ -32,6 +32,7 @@ mod recovery;
 mod reserve;
 mod run;
 mod schema;
+mod sealed_rows;
 mod sqlite_journal;
 mod usage;
 mod wake;
@@ -290,7 +291,7 @@ impl Runs {
 
     /// Remembers the values given for inputs. Blocks until it is done.
     pub fn remember_inputs(&self, what: RememberedInputs) -> Result<(), RunsError> {
-        self.now(CommitMode::Durable, move |db, _| inputs::remember(db, &what))
+        self.now(CommitMode::Durable, move |db, key| inputs::remember(db, key, &what))
     }
 
     /// Forgets the values given for inputs, and returns the workflows and inputs they belonged to.

@@ -164,7 +164,7 @@ impl RunsReader {
         workflow: &WorkflowId,
         input: &InputName,
     ) -> Result<Option<String>, RunsError> {
-        self.reading(|db, _| inputs::last(db, workspace, workflow, input))
+        self.reading(|db, key| inputs::last(db, key, workspace, workflow, input))
     }
 
     pub(super) fn reading<T>(

@@ -4,6 +4,7 @@
 //! The environment is consulted first, then the configured backend. A value never appears in an
 //! error, in `Debug` output, or unencrypted on disk.
 
+mod code;
 mod encrypted;
 mod entry;
 mod environment;
@@ -13,9 +14,10 @@ mod name;
 
 use std::path::PathBuf;
 
-use milepost_model::secret::Secret;
+use milepost_model::secret::{Secret, known_secrets};
 use url::Origin;
 
+pub use code::SecretCodes;
 use encrypted::EncryptedFile;
 use entry::{SecretEntries, StoredSecret};
 pub use environment::Environment;
@@ -144,13 +146,28 @@ impl Vault {
         }
     }
 
-    /// A secret that is not bound to an origin; a bound one is an error.
+    /// A secret that is not bound to an origin; a bound one is an error. From now on, this process
+    /// masks it in its output.
     pub fn get(&self, name: &SecretName) -> Result<Secret, SecretError> {
-        self.found(name, None)
+        let secret = self.found(name, None)?;
+        known_secrets::register(name.as_str(), &secret);
+        Ok(secret)
     }
 
-    /// A secret to be sent to an origin; one bound to another origin is an error.
+    /// A secret to be sent to an origin; one bound to another origin is an error. From now on, this
+    /// process masks it in its output.
     pub fn get_for(&self, name: &SecretName, origin: &Origin) -> Result<Secret, SecretError> {
+        let secret = self.found(name, Some(origin))?;
+        known_secrets::register(name.as_str(), &secret);
+        Ok(secret)
+    }
+
+    /// A user name or client id, which is bound to an origin like a secret, but is not masked.
+    pub fn identifier_for(
+        &self,
+        name: &SecretName,
+        origin: &Origin,
+    ) -> Result<Secret, SecretError> {
         self.found(name, Some(origin))
     }
 

@@ -1,7 +1,7 @@
 //! Questions that only a person can answer: confirmations and missing inputs, however the client
 //! can ask them.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{ASKS, Agent};
 use crate::Place;
@@ -12,28 +12,18 @@ fn place() -> Place {
     place
 }
 
-fn configured(place: &Place, text: &str) {
-    let folder = place.path(".milepost");
-    std::fs::create_dir_all(&folder).expect("makes a folder");
-    std::fs::write(folder.join("config.toml"), text).expect("writes");
-}
-
 fn is_there(agent: &mut Agent) -> bool {
     let listed = agent.call("workflow_list", &json!({"query": "asks"}));
     !listed["workflows"].as_array().expect("a list").is_empty()
 }
 
-/// Accepting in a client is not the same as the person typing a command.
+/// Nothing that an agent can send back counts as the person's answer.
 #[test]
-fn decisions_for_the_person_alone_are_not_asked_in_a_client() {
+fn a_removal_waits_for_the_person() {
     let place = place();
-    configured(&place, "confirm = \"person\"\n");
-    place.run(["workflow", "save", "asks.yaml"]).ends(0);
-    let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({"elicitation": {}}));
-    let refused = agent.refused("workflow_delete", &json!({"workflow_id": "asks"}));
-    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED");
-    let how = refused["suggested_action"].as_str().expect("words");
-    assert!(how.contains("milepost workflow delete"), "{refused}");
-    assert_eq!(refused["next"], Value::Null, "{refused}");
+    let mut agent = Agent::with(&place, &[], "2025-11-25", &json!({}));
+    let asked = agent.call("workflow_delete", &json!({"workflow_id": "asks"}));
+    assert_eq!(asked["status"], "waiting", "{asked}");
+    assert!(asked["next"].to_string().contains("milepost approve"), "{asked}");
     assert!(is_there(&mut agent));
 }

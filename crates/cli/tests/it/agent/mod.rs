@@ -5,6 +5,8 @@
 mod approve;
 mod calls;
 mod confirm;
+#[cfg(target_os = "linux")]
+mod consent;
 mod contract;
 mod driver;
 mod edge;

@@ -72,12 +72,28 @@ pub(super) fn before(stage: &Stage, line: &str) -> String {
     if !line.contains(RUN) {
         return line.to_owned();
     }
+    if ["accept", "more-tries"].iter().any(|answer| line.ends_with(answer)) {
+        return line.replace(RUN, &used_up(stage));
+    }
     let run = match line.starts_with("milepost decide") {
         true => stage.place.run(["run", "order", "-i", "name=lost", "--json"]).ends(4),
         false => stage.place.run(["run", "order", "-i", "name=refused", "--json"]).ends(1),
     };
     let run: Value = serde_json::from_str(run.out.lines().last().expect("lines")).expect("JSON");
     line.replace(RUN, run["run_id"].as_str().expect("an id"))
+}
+
+/// A run whose agent has no attempts left.
+fn used_up(stage: &Stage) -> String {
+    let text = "workflow: letter\nsteps:\n  - id: draft\n    prompt: Write it\n    \
+         max_attempts: 1\n    output_schema: {type: object}\n";
+    stage.place.put("letter.yaml", text);
+    let run = stage.place.run(["run", "letter.yaml", "--json"]).ends(5);
+    let run: Value = serde_json::from_str(run.out.lines().last().expect("lines")).expect("JSON");
+    let run = run["run_id"].as_str().expect("an id").to_owned();
+    stage.place.put("letter.txt", "no object");
+    stage.place.run(["submit", &run, "draft", "letter.txt"]).ends(1);
+    run
 }
 
 /// Responses that pages show reformatted.

@@ -182,24 +182,30 @@ fn is_told_as_it_was(journal: &Journal) {
         assert_eq!(out.lines().count(), view.said.len(), "milepost {line}: {out}");
         for (said, told) in out.lines().zip(&view.said) {
             let mut said: Value = serde_json::from_str(said).expect("JSON");
-            without_sent(&mut said);
+            without_additions(&mut said);
             assert_eq!(said, reworded(told), "milepost {line}");
         }
     }
     assert!(journal.bytes() == before, "whoever looks changes nothing");
 }
 
-/// Removes the time and key of the request, which questions about an unknown outcome now include.
-fn without_sent(said: &mut Value) {
+/// Removes what questions now include: who asks, what was submitted, the possible answers, and the
+/// time and key of a request with an unknown outcome.
+fn without_additions(said: &mut Value) {
     match said {
         Value::Object(map) => {
+            if map.contains_key("source") && map.contains_key("kind") {
+                for added in ["source", "submitted", "faults", "choices", "unshown"] {
+                    map.remove(added);
+                }
+            }
             // A failure uses the same key for whether its request left this machine.
             if map.get("sent").is_some_and(Value::is_object) {
                 map.remove("sent");
             }
-            map.values_mut().for_each(without_sent);
+            map.values_mut().for_each(without_additions);
         }
-        Value::Array(items) => items.iter_mut().for_each(without_sent),
+        Value::Array(items) => items.iter_mut().for_each(without_additions),
         _ => {}
     }
 }

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::Told;
-use crate::Place;
 use crate::runs::{DEPOT, depot};
 use crate::server::{Reply, Server, json as answer};
+use crate::{Place, finish};
 
 const SHOP: &str = include_str!("../../../../../examples/shop.yaml");
 
@@ -60,6 +60,15 @@ pub(super) fn a_private_address() -> Told {
     let place = Place::with(&[("depot.yaml", &text)]);
     place.say("catalog import depot.yaml").ends(0);
     Told::Words(place.say("command run depot parts:list"))
+}
+
+pub(super) fn a_secret_that_nobody_allowed() -> Told {
+    let place = Place::with(&[("depot.yaml", DEPOT)]);
+    place.say("catalog import depot.yaml --base-url http://127.0.0.1:1").ends(0);
+    finish(place.command().args(["secret", "set", "OTHER"]), "a-secret-of-another-api").ends(0);
+    Told::Words(
+        place.say("command run depot parts:create --body {\"name\":\"a-secret-of-another-api\"}"),
+    )
 }
 
 pub(super) fn nobody_listens() -> Told {

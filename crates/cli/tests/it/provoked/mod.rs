@@ -53,12 +53,17 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::IdInvalid, || say(&[], "workflow new Not!")),
     (Code::InputInvalid, runs::no_input),
     (Code::Internal, protocol::no_more_files),
+    (Code::MaskedValue, || say(&[("mask.yaml", MASK)], "workflow save mask.yaml")),
     (Code::MethodNotFound, protocol::no_method),
     (Code::OutcomeUnknown, runs::killed_while_it_wrote),
     (Code::OutputInvalid, runs::less_than_promised),
     (Code::ParamsInvalid, || say(&[], "docs no-such-page")),
     (Code::ParseError, protocol::no_json),
     (Code::PresenceRequired, runs::nobody_there),
+    (Code::ProjectUntrusted, || {
+        let files = [(".milepost/config.toml", ""), (".milepost/workflows/a.yaml", crate::SOUND)];
+        say(&files, "run sound")
+    }),
     (Code::ProviderNotFound, apis::no_choices),
     (Code::RepeatExhausted, runs::never_ready),
     (Code::RequestInvalid, protocol::no_request),
@@ -69,6 +74,7 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::RunNotFound, || say(&[], "show run_nobody")),
     (Code::RunTimeout, runs::too_slow),
     (Code::RunWorldMissing, runs::a_folder_that_is_gone),
+    (Code::SecretNotAllowed, apis::a_secret_that_nobody_allowed),
     (Code::SecretNotFound, || say(&[], "secret remove NOBODY")),
     (Code::SecretsUnusable, documents::a_damaged_store),
     (Code::ServerError, protocol::no_handshake),
@@ -89,6 +95,9 @@ const SCENARIOS: &[(Code, Scenario)] = &[
     (Code::WorkflowVersionConflict, documents::another_version),
     (Code::WorkflowVersionNotFound, documents::no_version),
 ];
+
+/// A workflow with a mask where a value should be.
+const MASK: &str = "workflow: mask\nsteps: [{id: a, set: {x: '[secret:K]'}}]\n";
 
 /// Runs a command in a folder with these files.
 fn say(files: &[(&str, &str)], command: &str) -> Told {

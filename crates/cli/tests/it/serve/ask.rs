@@ -25,11 +25,12 @@ fn a_question_comes_in_the_stream_of_its_call_and_the_answer_by_another_request(
         let question = opened.event().expect("is asked");
         assert_eq!(question["method"], "elicitation/create", "{question}");
         let said = json!({"jsonrpc": "2.0", "id": question["id"], "result": {
-            "action": "accept", "content": {"confirm": answer}}});
+            "action": "accept", "content": {"approve": answer}}});
         assert_eq!(session.post(&said).status, 202);
         let done = opened.event().expect("is answered");
         assert_eq!(done["id"], 5);
-        assert_eq!(done["result"]["isError"] == true, !answer, "{done}");
+        let run = &done["result"]["structuredContent"];
+        assert_eq!(run["status"] == "succeeded", answer, "{done}");
         assert_eq!(opened.event(), None, "there is one answer");
         place.run(["workflow", "show", "asks"]).ends(code);
     }
@@ -45,7 +46,7 @@ fn a_question_is_an_unfinished_answer_where_every_request_stands_alone() {
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     let requests = asked["result"]["inputRequests"].as_object().expect("requests");
     let key = requests.keys().next().expect("one");
-    call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
+    call["inputResponses"] = json!({key: {"action": "accept", "content": {"approve": true}}});
     // Without the state that ties an answer to its question, it does not count.
     let again = server.alone("tools/call", call.clone(), &can).message();
     assert_eq!(again["result"]["resultType"], "input_required", "{again}");

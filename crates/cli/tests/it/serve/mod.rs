@@ -4,6 +4,7 @@ mod ask;
 mod callers;
 mod edge;
 mod guard;
+mod masks;
 mod oauth;
 pub(crate) mod page;
 mod probe;

@@ -47,7 +47,7 @@ paths:
 const SHOP: &str = include_str!("../../../../../examples/shop.yaml");
 
 /// Files that are present in every case.
-pub(super) const FILES: [(&str, &str); 16] = [
+pub(super) const FILES: [(&str, &str); 17] = [
     ("sound.yaml", SOUND),
     ("sounder.yaml", "workflow: sound\nsteps: [{id: a, prompt: Look twice}]\n"),
     ("slip.yaml", SLIP),
@@ -63,7 +63,8 @@ pub(super) const FILES: [(&str, &str); 16] = [
     ("long.yaml", LONG),
     ("depot.yaml", DEPOT),
     ("shop.yaml", SHOP),
-    ("bad.toml", "confirm = 3\n"),
+    ("bad.toml", "budget = 3\n"),
+    ("asks.toml", "[asks]\nvariables = [\"REGION\"]\nfiles = [\"../data\"]\n"),
 ];
 
 /// A command, its preparation, and its input.
@@ -289,6 +290,31 @@ pub(super) const CASES: &[Case] = &[
     case("completions", &[], "completions bash"),
     case("man", &[], "man --dir pages"),
     case("schema", &[], "schema guide"),
+    case("trust", &["copy asks.toml .milepost/config.toml"], "trust"),
+    Case { typed: &["y"], ..case("trust-yes", &["copy asks.toml .milepost/config.toml"], "trust") },
+    case("trust-own", &[], "trust"),
+    case("trust-check", &["init"], "trust --check"),
+    case("untrust", &["init"], "untrust"),
+    case("untrust-own", &[], "untrust"),
+    case("grants-none", &[], "grants"),
+    case("grants-revoke-none", &[], "grants revoke 4f1c09"),
+    Case {
+        typed: &["y"],
+        ..case(
+            "run-untrusted",
+            &[
+                "copy asks.toml .milepost/config.toml",
+                "copy sound.yaml .milepost/workflows/sound.yaml",
+            ],
+            "run sound",
+        )
+    },
+    case(
+        "secret-allow",
+        &[IMPORT],
+        "secret allow SHOP_TOKEN --command listParts --field headers.X-Token",
+    ),
+    case("secret-allow-no-command", &[], "secret allow SHOP_TOKEN --command nobody --field body"),
     case("secret-remove", &["secret set SHOP_TOKEN"], "secret remove SHOP_TOKEN"),
     case("secret-remove-near", &["secret set SHOP_TOKEN"], "secret remove SHOP_TOKE"),
     case(

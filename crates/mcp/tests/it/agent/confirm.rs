@@ -12,43 +12,33 @@ fn place() -> Place {
     place
 }
 
-fn configured(place: &Place, text: &str) {
-    let folder = place.path(".milepost");
-    std::fs::create_dir_all(&folder).expect("makes a folder");
-    std::fs::write(folder.join("config.toml"), text).expect("writes");
-}
-
 fn is_there(agent: &mut Agent) -> bool {
     let listed = agent.call("workflow_list", &json!({"query": "asks"}));
     !listed["workflows"].as_array().expect("a list").is_empty()
 }
 
+/// Nothing that an agent can send back counts as the person's answer.
 #[test]
-fn a_client_that_cannot_ask_gets_a_token_for_one_call() {
+fn a_removal_waits_for_the_person() {
     let place = place();
     let mut agent = Agent::connect(&place);
-    let refused = agent.refused("workflow_delete", &json!({"workflow_id": "asks"}));
-    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED");
-    assert_eq!((&refused["category"], &refused["retryable"]), (&json!("conflict"), &json!(true)));
-    assert!(refused["suggested_action"].as_str().expect("words").contains("user"), "{refused}");
-    let next = refused["next"].clone();
-    assert_eq!(next["tool"], "workflow_delete");
-    let mut forged = next["arguments"].clone();
-    forged["confirm"] = json!("0123456789abcdef0123456789abcdef");
-    agent.refused("workflow_delete", &forged);
-    assert!(is_there(&mut agent));
-    agent.call("workflow_delete", &next["arguments"]);
-    assert!(!is_there(&mut agent));
-    place.save("asks.yaml");
-    agent.refused("workflow_delete", &next["arguments"]);
+    let asked = agent.call("workflow_delete", &json!({"workflow_id": "asks"}));
+    assert_eq!(asked["status"], "waiting", "{asked}");
+    let waiting = &asked["waiting"][0];
+    assert_eq!(waiting["kind"], "approval", "{asked}");
+    assert!(waiting["message"].as_str().expect("a question").contains("`asks`"), "{asked}");
+    assert_eq!(asked["next"]["person"], "approve or reject", "{asked}");
+    let more = json!({"workflow_id": "asks", "confirm": "0123456789abcdef0123456789abcdef"});
+    let refused = agent.refused("workflow_delete", &more);
+    assert_eq!(refused["error_code"], "PARAMS_INVALID", "{refused}");
     assert!(is_there(&mut agent));
 }
 
 #[test]
 fn a_client_that_can_ask_asks_its_person() {
     for (content, gone) in [
-        (json!({"action": "accept", "content": {"confirm": true}}), true),
-        (json!({"action": "accept", "content": {"confirm": false}}), false),
+        (json!({"action": "accept", "content": {"approve": true}}), true),
+        (json!({"action": "accept", "content": {"approve": false}}), false),
         (json!({"action": "decline"}), false),
         (json!({"action": "cancel"}), false),
     ] {
@@ -65,9 +55,22 @@ fn a_client_that_can_ask_asks_its_person() {
         agent.client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": content}));
         let answer: Value = agent.client.hear();
         assert_eq!(answer["id"], "d");
-        assert_eq!(answer["result"]["isError"] != true, gone, "{answer}");
+        let run = &answer["result"]["structuredContent"];
+        assert_eq!(run["final_output"]["deleted"] == true, gone, "{answer}");
         assert_eq!(is_there(&mut agent), !gone);
     }
+}
+
+/// Only the run that asks may execute what it asks about.
+#[test]
+fn a_text_cannot_execute_a_stored_operation() {
+    let place = place();
+    let mut agent = Agent::connect(&place);
+    let text = "workflow: milepost.removal\nsteps:\n- id: do\n  run: milepost operation:run\n  \
+        with: {operation: workflow.delete, arguments: {workflow_id: asks}}\n";
+    let refused = agent.refused("workflow_run", &json!({"manifest": text}));
+    assert_eq!(refused["error_code"], "WORKFLOW_INVALID", "{refused}");
+    assert!(is_there(&mut agent));
 }
 
 const NEEDS: &str = "workflow: needs\ninputs:\n  size: {type: integer, description: How many}\n  \
@@ -133,65 +136,6 @@ fn a_task_asks_for_missing_inputs_before_it_is_made() {
 }
 
 #[test]
-fn the_configuration_says_what_is_confirmed_and_by_whom() {
-    let place = place();
-    let config = |text: &str| configured(&place, text);
-    config("confirm = \"person\"\n");
-    place.save("asks.yaml");
-    let mut agent = Agent::connect(&place);
-    let id = json!({"workflow_id": "asks"});
-    let refused = agent.refused("workflow_delete", &id);
-    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED");
-    assert_eq!(refused["next"]["arguments"]["confirm"], Value::Null, "no token: {refused}");
-    agent.call("workflow_run", &json!({"workflow_id": "asks"}));
-    config("confirm = \"writes\"\n");
-    agent.call("workflow_get", &id);
-    let refused = agent.refused("workflow_run", &id);
-    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
-    agent.call("workflow_run", &refused["next"]["arguments"]);
-    config("confirm = \"never\"\n");
-    let refused = agent.refused("workflow_delete", &id);
-    assert_eq!(refused["next"]["arguments"]["confirm"], Value::Null, "{refused}");
-}
-
-/// Calling a tool as a task does not bypass its confirmation.
-#[test]
-fn a_task_is_confirmed_like_any_other_call() {
-    let place = place();
-    configured(&place, "confirm = \"writes\"\n");
-    let mut agent = Agent::with(&place, "2025-11-25", &json!({"tasks": {}}));
-    for (tool, arguments) in [
-        ("workflow_run", json!({"workflow_id": "asks"})),
-        ("workflow_execute", json!({"workflow_id": "asks"})),
-        ("workflow_author_and_run", json!({"goal": "Look at it"})),
-    ] {
-        let mut params = json!({"name": tool, "arguments": arguments, "task": {}});
-        let refused = agent.client.ask("tools/call", &params);
-        let data = &refused["error"]["data"];
-        assert_eq!(data["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
-        assert_eq!(agent.client.call("tasks/list", &json!({}))["tasks"], json!([]));
-        params["arguments"] = data["next"]["arguments"].clone();
-        let made = agent.client.call("tools/call", &params);
-        let id = json!({"taskId": made["task"]["taskId"]});
-        agent.client.call("tasks/cancel", &id);
-        let mut runs = agent.client.call("tasks/list", &json!({}));
-        assert_eq!(runs["tasks"][0]["taskId"].take(), id["taskId"]);
-        place.call("runs.purge", json!({})).expect("are removed");
-    }
-    // A client that supports elicitation asks the person.
-    let can = json!({"tasks": {}, "elicitation": {}});
-    let mut agent = Agent::with(&place, "2025-11-25", &can);
-    let params = json!({"name": "workflow_run", "arguments": {"workflow_id": "asks"}, "task": {}});
-    let call = json!({"jsonrpc": "2.0", "id": "t", "method": "tools/call", "params": params});
-    agent.client.say(&call);
-    let question = agent.client.hear();
-    assert_eq!(question["method"], "elicitation/create", "{question}");
-    say(&mut agent.client, &question, &json!({"action": "decline"}));
-    let refused = agent.client.hear();
-    assert_eq!(refused["error"]["data"]["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
-}
-
-#[test]
 fn confirming_a_canceled_call_does_nothing() {
     let place = place();
     let mut agent = Agent::with(&place, "2025-11-25", &json!({"elicitation": {}}));
@@ -202,7 +146,7 @@ fn confirming_a_canceled_call_does_nothing() {
     assert_eq!(question["method"], "elicitation/create", "{question}");
     agent.client.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": {"requestId": "d", "reason": "changed my mind"}}));
-    let yes = json!({"action": "accept", "content": {"confirm": true}});
+    let yes = json!({"action": "accept", "content": {"approve": true}});
     say(&mut agent.client, &question, &yes);
     for _ in 0..20 {
         assert!(is_there(&mut agent));

@@ -6,6 +6,7 @@ mod calls;
 mod confirm;
 mod contract;
 mod edge;
+mod guide_runs;
 mod hush;
 mod listing;
 mod next;

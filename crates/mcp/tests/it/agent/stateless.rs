@@ -31,7 +31,7 @@ fn a_question_is_an_unfinished_answer() {
     let requests = asked["inputRequests"].as_object().expect("requests");
     let (key, request) = requests.iter().next().expect("one");
     assert_eq!(request["method"], "elicitation/create");
-    call["inputResponses"] = json!({key: {"action": "accept", "content": {"confirm": true}}});
+    call["inputResponses"] = json!({key: {"action": "accept", "content": {"approve": true}}});
     call["requestState"] = asked["requestState"].clone();
     let done = ask(&mut client, "tools/call", call.clone(), &can);
     assert_ne!(done["isError"], true, "{done}");
@@ -53,7 +53,7 @@ fn an_unrequested_yes_does_not_count() {
     let mut client = client(&place);
     let can = json!({"elicitation": {"form": {}}});
     let call = |id: &str| json!({"name": "workflow_delete", "arguments": {"workflow_id": id}});
-    let yes = json!({"confirmation": {"action": "accept", "content": {"confirm": true}}});
+    let yes = json!({"approval": {"action": "accept", "content": {"approve": true}}});
     let mut unasked = call("asks");
     unasked["inputResponses"] = yes.clone();
     let asked = ask(&mut client, "tools/call", unasked.clone(), &can);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{WalkError, WalkScope};
+use super::{WalkError, WalkScope, root};
 use crate::condition::{Condition, MissingVariable, Truth, Variables};
 use crate::guide::{Count, LoopDoc, LoopType};
 
@@ -72,6 +72,16 @@ impl<'w, 'c> Passes<'w, 'c> {
         }
     }
 
+    /// Whether its condition reads only variables of this kind.
+    pub(super) fn reads_only(&self, kind: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            Passes::Condition { condition, .. } => {
+                condition.variables().into_iter().all(|path| kind(root(path)))
+            }
+            Passes::Items(_) | Passes::Times(_) | Passes::Open => false,
+        }
+    }
+
     pub(super) fn is_conditional(&self) -> bool {
         matches!(self, Passes::Condition { .. } | Passes::Open)
     }
@@ -93,8 +103,13 @@ impl<'w, 'c> Passes<'w, 'c> {
     }
 }
 
+/// The variable of a count: what outputs decide, or else what is known.
+fn counted<'s>(name: &str, scope: &'s WalkScope<'_, '_>) -> Option<&'s Value> {
+    scope.get(name).or_else(|| scope.theirs(name))
+}
+
 fn count(name: &str, scope: &WalkScope<'_, '_>) -> Result<usize, WalkError> {
-    let number = match scope.get(name) {
+    let number = match counted(name, scope) {
         Some(Value::Number(number)) => number.as_f64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,
@@ -109,7 +124,7 @@ fn count(name: &str, scope: &WalkScope<'_, '_>) -> Result<usize, WalkError> {
 }
 
 fn mismatch(name: &str, expected: &'static str, scope: &WalkScope<'_, '_>) -> WalkError {
-    let actual = match scope.get(name) {
+    let actual = match counted(name, scope) {
         None => "missing".to_owned(),
         Some(Value::Null) => "null".to_owned(),
         Some(Value::Bool(_)) => "a boolean".to_owned(),

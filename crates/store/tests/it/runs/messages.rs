@@ -7,7 +7,7 @@ use milepost_store::runs::{AppendRows, InboxRow, MessageId, RunsError, Sent};
 
 use super::{Now, append, begun, fresh, id, open, texts};
 
-fn message(id: &str, run: &RunId, data: &str) -> InboxRow {
+pub(super) fn message(id: &str, run: &RunId, data: &str) -> InboxRow {
     let id = MessageId::parse(id).expect("is one");
     InboxRow { id, run: run.clone(), at_ms: 3, data: data.as_bytes().to_vec() }
 }

@@ -13,6 +13,7 @@ mod messages;
 mod opening;
 mod pins;
 mod processes;
+mod secrets;
 mod stale_writes;
 mod torn;
 mod upkeep;
