@@ -149,6 +149,20 @@ fn nobodys(run: &str) -> String {
     format!("run_5{}", digits.chars().rev().collect::<String>())
 }
 
+/// Ways to start a run with what somebody else gave.
+fn starts() -> Vec<Value> {
+    vec![
+        json!({"workflow_id": "asks"}),
+        json!({"workflow_id": "reuses"}),
+        json!({"workflow_id": "done"}),
+        json!({"workflow_id": "fails"}),
+        json!({"workflow_id": "asks", "idempotency_key": KEY}),
+        json!({"workflow_id": "done", "idempotency_key": KEY}),
+        json!({"workflow_id": "asks", "inputs": {"note": "of Eve"}, "idempotency_key": KEY}),
+        json!({"manifest": REUSES}),
+    ]
+}
+
 /// What a second caller tries with a tool, given the id of a run that is not theirs.
 fn attempts(operation: &OperationSpec, run: &str) -> Vec<Value> {
     let of_workflow =
@@ -178,17 +192,12 @@ fn attempts(operation: &OperationSpec, run: &str) -> Vec<Value> {
         | "workflow.resolve_inputs"
         | "workflow.step_plan"
         | "workflow.preview_rendered" => of_workflow(),
-        "workflow.purge_history" => [of_workflow(), vec![json!({"input_keys": ["note"]})]].concat(),
-        "workflow.run" | "workflow.execute" => {
+        "workflow.purge_history" => {
             let mut all = of_workflow();
-            for id in ["asks", "done"] {
-                all.push(json!({"workflow_id": id, "idempotency_key": KEY}));
-            }
-            all.push(json!({"workflow_id": "asks", "inputs": {"note": "of Eve"},
-                "idempotency_key": KEY}));
-            all.push(json!({"manifest": REUSES}));
+            all.push(json!({"input_keys": ["note"]}));
             all
         }
+        "workflow.run" | "workflow.execute" => starts(),
         "workflow.author_and_run" => vec![
             json!({"goal": "the same"}),
             json!({"goal": "x", "workflow_id": "asks"}),
