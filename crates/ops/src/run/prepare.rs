@@ -175,10 +175,7 @@ async fn prepared(
     let budget = budget(workflow, &config.budget, &rest);
     let person = super::person::key(writer).await?;
     let standing = TextStanding::of(&world, &compiled, &text, above.as_ref())?;
-    let presence = match standing.alone {
-        true => Presence::Policy,
-        false => presence(workflow, &config.approvals, person.is_some())?,
-    };
+    let presence = presence(&standing, workflow, &config.approvals, person.is_some())?;
     let case = ConsentCase {
         by: actor.kind,
         reviewed: standing.reviewed,
@@ -376,7 +373,15 @@ fn budget(
 
 /// How a person must prove their presence. If a PIN is required, it must be set before the run
 /// starts, because the run is tied to its key from the first event.
-fn presence(workflow: &Workflow, wanted: &Approvals, pin: bool) -> Result<Presence> {
+fn presence(
+    standing: &TextStanding,
+    workflow: &Workflow,
+    wanted: &Approvals,
+    pin: bool,
+) -> Result<Presence> {
+    if standing.alone {
+        return Ok(Presence::Policy);
+    }
     let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
         Action::Approve(_) => true,
         Action::Prompt(prompt) => !matches!(prompt.confirmation, Confirmation::Never),
