@@ -183,7 +183,7 @@ pub(crate) fn inbox(args: &InboxArgs, terminal: &mut Terminal) -> CliResult {
         return Ok(Exit::DONE);
     }
     let mut shown = view.questions();
-    loop {
+    while !terminal.is_closed() {
         std::thread::sleep(limits::INBOX_LOOK);
         view = read_inbox(&session)?;
         let open = view.questions();
@@ -196,9 +196,9 @@ pub(crate) fn inbox(args: &InboxArgs, terminal: &mut Terminal) -> CliResult {
         if !view.inbox.is_empty() {
             show_inbox(&view, terminal)?;
         }
-        terminal.check_output()?;
         shown = open;
     }
+    Ok(Exit::DONE)
 }
 
 /// What identifies a question.
