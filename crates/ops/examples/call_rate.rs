@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Instant;
 
 use milepost_ops::catalog::import::{self, ImportOpenApi};
-use milepost_ops::command::run::{self, RunCommand};
+use milepost_ops::command::run::{self, CommandAnswer, RunCommand};
 use milepost_ops::{Caller, CallerKind, Operations, Problem, Reader, SilentCaller, Writer};
 use milepost_store::Locations;
 use milepost_store::secrets::Environment;
@@ -139,6 +139,7 @@ async fn call(operations: &Operations, times: usize) -> Result<(), Problem> {
         request.with.insert("id".to_owned(), json!(format!("o-{number}")));
         request.with.insert("expand".to_owned(), json!("items"));
         let answer = operations.run::<RunCommand>(&Person, request).await?;
+        let CommandAnswer::Called(answer) = answer else { panic!("a person is not asked") };
         // A fast but wrong answer must not count.
         assert_eq!(answer.status, Some(200));
         assert_eq!(answer.body.expect("the answer has a body")["state"], "paid");
