@@ -48,6 +48,6 @@ fn show(report: &PolicyReport, terminal: &mut Terminal) {
     let rows = report
         .writes
         .iter()
-        .map(|line| vec![safe(&line.write).to_string(), words(&line.person), words(&line.agent)]);
+        .map(|line| vec![safe(&line.write), words(&line.person), words(&line.agent)]);
     terminal.table(&["write", "a person", "an agent"], rows);
 }

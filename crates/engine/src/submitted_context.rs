@@ -62,17 +62,23 @@ pub(crate) fn agreed(
         let mut rest = Some(value);
         for (source, held) in held {
             let Some(value) = rest.take() else { break };
-            rest = added(held, &name, value)
-                .map_err(|(path, held, sent)| contradicts(state, &source, &path, &held, &sent))?;
+            rest = added(held, &name, value).map_err(|why| contradicts(state, &source, &why))?;
         }
         kept.extend(rest.map(|value| (name, value)));
     }
     Ok(kept)
 }
 
-/// What a variable adds to a value that is held; `None` if it adds nothing. The error is the path
-/// at which the two differ, and both values.
-fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, (String, Value, Value)> {
+/// Two values of one variable that differ.
+struct Contradiction {
+    /// Where they differ.
+    path: String,
+    held: Value,
+    sent: Value,
+}
+
+/// What a variable adds to a value that is held; `None` if it adds nothing.
+fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, Box<Contradiction>> {
     let below = name.split_once('.').map(|(_, rest)| rest);
     let held = match below {
         None => held,
@@ -89,12 +95,14 @@ fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, (String
                 let inner = path.strip_prefix('.').and_then(|path| condition::descend(value, path));
                 inner.unwrap_or(value).clone()
             };
-            Err((format!("{name}{path}"), at(held), at(&sent)))
+            let path_in = format!("{name}{path}");
+            Err(Box::new(Contradiction { held: at(held), sent: at(&sent), path: path_in }))
         }
     }
 }
 
-fn contradicts(state: &State, source: &Source, path: &str, held: &Value, sent: &Value) -> Failure {
+fn contradicts(state: &State, source: &Source, why: &Contradiction) -> Failure {
+    let Contradiction { path, held, sent } = why;
     let masked = |value: &Value| mask_secrets(&state.head.nonce, value);
     let (held, sent) = (masked(held), masked(sent));
     let shown = |value: &Value| suggest::excerpt(&value.to_string());

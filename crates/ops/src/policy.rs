@@ -73,10 +73,10 @@ fn of_command(writer: &Writer, command: &CommandId) -> Result<PolicyReport> {
     let Some(known) = known.get(&text) else { return Err(no_address(&text)) };
     let CommandEffect { method, origin, path } = known.effect.clone();
     let effect = CallEffect { method, origin, path };
-    let write = BoundedWrite { effect, most: 1, open: false };
-    let writes = match is_read(&write.effect.method) {
+    let called = BoundedWrite { effect, most: 1, open: false };
+    let writes = match is_read(&called.effect.method) {
         true => Vec::new(),
-        false => vec![line(&world, &workflow, &write, false, true)?],
+        false => vec![line(&world, &workflow, &called, false, true)?],
     };
     Ok(PolicyReport { target: text, reviewed: None, writes })
 }
@@ -87,8 +87,8 @@ fn of_workflow(writer: &Writer, id: &str) -> Result<PolicyReport> {
     let world = OpenedWorld::newest(writer, workflow);
     let reviewed = review::is_reviewed(&world, workflow, &review::text_hash(&entry))?;
     let bound = world.bound_of_any(workflow);
-    let writes = bound.writes.iter().map(|write| line(&world, workflow, write, reviewed, false));
-    let writes = writes.collect::<Result<Vec<PolicyLine>>>()?;
+    let lines = bound.writes.iter().map(|one| line(&world, workflow, one, reviewed, false));
+    let writes = lines.collect::<Result<Vec<PolicyLine>>>()?;
     Ok(PolicyReport { target: id.to_owned(), reviewed: Some(reviewed), writes })
 }
 

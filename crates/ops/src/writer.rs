@@ -31,10 +31,13 @@ pub struct Writer {
     service: Arc<OnceLock<Service>>,
     /// Runs known to require no signature.
     pub(crate) unsigned: Arc<UnsignedRuns>,
-    vault: Arc<Mutex<Option<(SecretsBackend, Arc<Vault>)>>>,
+    vault: Arc<Mutex<Option<OpenedVault>>>,
     /// Every secret of the user, with a mask that finds it.
     pub(crate) known_secrets: Arc<KnownSecretsCache>,
 }
+
+/// The secret store of a backend.
+type OpenedVault = (SecretsBackend, Arc<Vault>);
 
 /// The run service, and the sender for its requests.
 #[derive(Debug)]

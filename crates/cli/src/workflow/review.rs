@@ -87,5 +87,5 @@ fn lines(report: &ReviewReport) -> Vec<String> {
         _ => &report.effects,
     };
     let effects = effects.iter().map(|line| format!("  {}", safe(line)));
-    std::iter::once(safe(&head).to_string()).chain(effects).collect()
+    std::iter::once(safe(&head)).chain(effects).collect()
 }

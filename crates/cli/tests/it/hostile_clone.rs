@@ -189,11 +189,15 @@ fn talk(command: &mut Command) -> Ran {
         call(6, "workflow_run", json!({"workflow_id": "build", "wait_s": 5})),
         call(7, "command_run", write),
     ];
-    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let input = format!("{}\n", lines.join("\n"));
     finish(command.arg("--tools").arg("full"), &input)
 }
 
-fn tricks() -> Vec<(&'static str, fn(&Repository<'_>))> {
+/// What a repository tries, and how it is prepared.
+type Trick = (&'static str, fn(&Repository<'_>));
+
+fn tricks() -> Vec<Trick> {
     vec![
         ("an empty configuration", |one| one.put(CONFIG, "")),
         ("no configuration", |one| {

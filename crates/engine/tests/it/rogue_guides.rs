@@ -241,7 +241,7 @@ impl<'g> Oracle<'g> {
 }
 
 fn prefix(at: &[Pass<'_>]) -> String {
-    at.iter().map(|(id, pass)| format!("{id}@{pass}::")).collect()
+    at.iter().fold(String::new(), |before, (id, pass)| format!("{before}{id}@{pass}::"))
 }
 
 /// An agent that submits true outputs, and lies around them.

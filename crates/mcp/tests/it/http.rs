@@ -317,7 +317,6 @@ fn read_chunks(stream: &mut impl std::io::BufRead) -> Vec<u8> {
 #[test]
 fn soak_colliding_ids_neither_hang_nor_swap_answers() {
     const CONNECTIONS: usize = 6;
-    const IDS: usize = 3;
     let each = cases(6_000).div_ceil(CONNECTIONS);
     serve_with(
         HttpLimits::default(),
@@ -345,24 +344,27 @@ fn soak_colliding_ids_neither_hang_nor_swap_answers() {
             assert!(answered > CONNECTIONS * each / 10, "{answered} of {}", CONNECTIONS * each);
         },
     );
+}
 
-    /// Whether the request was answered; it may have been refused.
-    fn is_own(talk: &mut Talk, number: usize, n: usize) -> bool {
-        let id = (n / 2 + number) % IDS;
-        let is_ping = (number + n).is_multiple_of(2);
-        let method = if is_ping { "ping" } else { "tools/list" };
-        let asked = json!({"jsonrpc": "2.0", "id": id, "method": method});
-        let (status, answer) = talk.ask(&asked.to_string());
-        assert_eq!(answer["id"], id, "{status} {answer}");
-        if status == 400 {
-            assert_eq!(answer["error"]["code"], -32600, "{answer}");
-            return false;
-        }
-        assert_eq!(status, 200, "{answer}");
-        let is_list = answer["result"]["tools"].is_array();
-        assert_eq!(is_list, !is_ping, "{method} got the answer of another: {answer}");
-        true
+/// How many ids the requests of one session share.
+const IDS: usize = 3;
+
+/// Whether the request was answered; it may have been refused.
+fn is_own(talk: &mut Talk, number: usize, n: usize) -> bool {
+    let id = (n / 2 + number) % IDS;
+    let is_ping = (number + n).is_multiple_of(2);
+    let method = if is_ping { "ping" } else { "tools/list" };
+    let asked = json!({"jsonrpc": "2.0", "id": id, "method": method});
+    let (status, answer) = talk.ask(&asked.to_string());
+    assert_eq!(answer["id"], id, "{status} {answer}");
+    if status == 400 {
+        assert_eq!(answer["error"]["code"], -32600, "{answer}");
+        return false;
     }
+    assert_eq!(status, 200, "{answer}");
+    let is_list = answer["result"]["tools"].is_array();
+    assert_eq!(is_list, !is_ping, "{method} got the answer of another: {answer}");
+    true
 }
 
 /// How clients that never read an answer behave otherwise.

@@ -44,7 +44,7 @@ impl CommandCall<'_> {
     ) -> Result<Option<CommandAnswer>> {
         let sent = self.build(&arguments(request))?;
         let outgoing = catalog_client::outgoing(&sent);
-        let effect = effect_bound::effect(&outgoing, &self.base(), &sent.path_template);
+        let effect = effect_bound::effect(&outgoing, self.base(), &sent.path_template);
         let catalog = loaded.record.id.as_str();
         if let Some(problem) = effect_bound::denied(&self.writer.reader, catalog, &effect)? {
             return Err(problem);

@@ -204,7 +204,7 @@ async fn prepared(
         bound: None,
         consent: None,
     };
-    bind(&mut created, &world, workflow, text, standing.over, case)?;
+    bind(&mut created, (&world, workflow), &text, standing.over, case)?;
     if created.person.is_none() {
         writer.unsigned.add(id.clone());
     }
@@ -287,14 +287,13 @@ impl TextStanding {
 /// Records what a run can change, and what a person has to agree to.
 fn bind(
     created: &mut RunCreated,
-    world: &OpenedWorld,
-    workflow: &Workflow,
-    text: TextSource,
+    (world, workflow): (&OpenedWorld, &Workflow),
+    text: &TextSource,
     over: Option<Arc<EffectBound>>,
     case: ConsentCase,
 ) -> Result<()> {
     let bound = world.bound(workflow, created);
-    let bound = match (&text, over) {
+    let bound = match (text, over) {
         (TextSource::Child(handed), Some(over)) => bound.within(&over, handed),
         _ => bound,
     };

@@ -78,44 +78,8 @@ impl QuestionLayout {
 
     /// The lines directly above the prompt.
     pub fn above_prompt(&self, waiting: &WaitingView) -> Vec<String> {
-        let lines = self.summary(waiting).into_iter();
+        let lines = summary(waiting).into_iter();
         lines.flat_map(|line| untrusted::fold(&line, self.gutter, self.width)).collect()
-    }
-
-    /// How many requests go where.
-    fn summary(&self, waiting: &WaitingView) -> Vec<String> {
-        if !matches!(waiting.kind, WaitingKind::Approval) {
-            return Vec::new();
-        }
-        let mut targets: BTreeMap<String, Vec<&ShownView>> = BTreeMap::new();
-        for shown in &waiting.shown {
-            for target in deeds(shown) {
-                targets.entry(target).or_default().push(shown);
-            }
-        }
-        let mut lines: Vec<String> = Vec::new();
-        for (target, shown) in targets.iter().take(limits::SHOWN_TARGETS) {
-            let amount = match shown.as_slice() {
-                [only] => amount(&only.arguments),
-                _ => None,
-            };
-            let amount = amount.map(|amount| format!(", {amount}")).unwrap_or_default();
-            let times = match shown.len() {
-                0 | 1 => String::new(),
-                times => format!(", {times} times"),
-            };
-            lines.push(format!("{target}{times}{amount}"));
-        }
-        if let Some(rest @ 1..) = targets.len().checked_sub(limits::SHOWN_TARGETS) {
-            lines.push(format!("and {}", count(rest, "more place")));
-        }
-        for step in waiting.unshown.iter().take(limits::SHOWN_TARGETS) {
-            lines.push(format!("sends more in step {}, which cannot be shown yet", name(step)));
-        }
-        if let Some(rest @ 1..) = waiting.unshown.len().checked_sub(limits::SHOWN_TARGETS) {
-            lines.push(format!("sends more in {rest} more steps, which cannot be shown yet"));
-        }
-        lines
     }
 }
 
@@ -171,7 +135,7 @@ impl Page {
             self.own(&heading);
             return;
         };
-        heading.push_str(&format!(" of {}", name(&source.workflow)));
+        heading = format!("{heading} of {}", name(&source.workflow));
         self.own(&heading);
         self.own(&format!("run {}", name(&source.run_id)));
         if !source.folder.is_empty() {
@@ -351,7 +315,7 @@ impl Page {
             let words: Vec<&str> = waiting.choices.iter().map(|choice| choice.words()).collect();
             self.own(&format!("you can say: {}", words.join(", ")));
         }
-        for line in self.layout.summary(waiting) {
+        for line in summary(waiting) {
             self.own(&line);
         }
     }
@@ -491,6 +455,42 @@ fn form_field(name: &str, schema: &Value, is_required: bool) -> String {
     let about = ["description", "title"].iter().find_map(|key| schema.get(key)?.as_str());
     let about = about.map(|about| format!(": {about}")).unwrap_or_default();
     format!("`{name}` ({kind}{need}{choices}){about}")
+}
+
+/// How many requests go where.
+fn summary(waiting: &WaitingView) -> Vec<String> {
+    if !matches!(waiting.kind, WaitingKind::Approval) {
+        return Vec::new();
+    }
+    let mut targets: BTreeMap<String, Vec<&ShownView>> = BTreeMap::new();
+    for shown in &waiting.shown {
+        for target in deeds(shown) {
+            targets.entry(target).or_default().push(shown);
+        }
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for (target, shown) in targets.iter().take(limits::SHOWN_TARGETS) {
+        let amount = match shown.as_slice() {
+            [only] => amount(&only.arguments),
+            _ => None,
+        };
+        let amount = amount.map(|amount| format!(", {amount}")).unwrap_or_default();
+        let times = match shown.len() {
+            0 | 1 => String::new(),
+            times => format!(", {times} times"),
+        };
+        lines.push(format!("{target}{times}{amount}"));
+    }
+    if let Some(rest @ 1..) = targets.len().checked_sub(limits::SHOWN_TARGETS) {
+        lines.push(format!("and {}", count(rest, "more place")));
+    }
+    for step in waiting.unshown.iter().take(limits::SHOWN_TARGETS) {
+        lines.push(format!("sends more in step {}, which cannot be shown yet", name(step)));
+    }
+    if let Some(rest @ 1..) = waiting.unshown.len().checked_sub(limits::SHOWN_TARGETS) {
+        lines.push(format!("sends more in {rest} more steps, which cannot be shown yet"));
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ impl CatalogSender {
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
         }
-        self.transferred(sending, &drafted, &built, &request, (mask, &wanted)).await
+        self.transferred(sending, &drafted, (&built, &request), (mask, &wanted)).await
     }
 
     /// Sends a finished request, which carries these secrets.
@@ -242,8 +242,7 @@ impl CatalogSender {
         &self,
         sending: &OutgoingRequest,
         drafted: &DraftedRequest,
-        built: &Request,
-        request: &Outgoing,
+        (built, request): (&Request, &Outgoing),
         (mask, carried): (Mask, &[String]),
     ) -> Result<AttemptOutcome> {
         let (call, command) = (&sending.call, drafted.prepared.command());

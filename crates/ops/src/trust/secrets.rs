@@ -128,14 +128,13 @@ impl KnownSecrets {
             config: writer.reader.live_config()?,
         };
         let mut cache = locked(&writer.known_secrets.0);
-        let known = match cache.as_ref().filter(|(known, _)| *known == key) {
-            Some((_, known)) => Arc::clone(known),
-            None => {
-                let public = public_parts(&writer.reader)?;
-                let fresh = Arc::new(KnownSecrets::of(&key, &public));
-                *cache = Some((key, Arc::clone(&fresh)));
-                fresh
-            }
+        let known = if let Some((_, known)) = cache.as_ref().filter(|(known, _)| *known == key) {
+            Arc::clone(known)
+        } else {
+            let public = public_parts(&writer.reader)?;
+            let fresh = Arc::new(KnownSecrets::of(&key, &public));
+            *cache = Some((key, Arc::clone(&fresh)));
+            fresh
         };
         let own = own.into_iter().map(|(name, to)| (folded(&name), to.ascii_serialization()));
         Ok(Some(Arc::new(RequestSecrets { known, own: own.collect() })))
@@ -170,10 +169,15 @@ fn public_parts(reader: &Reader) -> Result<BTreeSet<String>> {
     let (mut public, mut private) = (BTreeSet::new(), BTreeSet::new());
     for record in reader.shelf.listing()?.records {
         let credentials = record.auth.values().flat_map(|schemes| schemes.values());
-        for (part, name) in credentials.flat_map(|credential| &credential.secrets) {
-            let is_public = matches!(part, CredentialField::Username | CredentialField::ClientId);
-            let names = if is_public { &mut public } else { &mut private };
-            names.insert(folded(name.as_str()));
+        for credential in credentials {
+            // A user name without a password is the key.
+            let is_alone = credential.secrets.len() == 1;
+            for (part, name) in &credential.secrets {
+                let names_user =
+                    matches!(part, CredentialField::Username | CredentialField::ClientId);
+                let names = if names_user && !is_alone { &mut public } else { &mut private };
+                names.insert(folded(name.as_str()));
+            }
         }
     }
     Ok(public.difference(&private).cloned().collect())

@@ -181,14 +181,15 @@ fn attempts(operation: &OperationSpec, run: &str) -> Vec<Value> {
         "command.get" => vec![json!({"command": "depot parts:list"})],
         "command.run" => vec![json!({"command": "depot parts:list", "dry_run": true})],
         "provider.values" => vec![json!({"provider": "depot parts:list"})],
-        "workflow.get" | "workflow.versions" | "workflow.delete" => of_workflow(),
         "workflow.diff" => vec![json!({"workflow_id": "asks"})],
         "workflow.restore" => vec![json!({"workflow_id": "asks", "version": "0000"})],
         "workflow.rename" => vec![json!({"workflow_id": "asks", "new_id": "done"})],
-        "workflow.validate" => vec![json!({"content": ASKS})],
-        "workflow.save" => vec![json!({"content": ASKS})],
+        "workflow.validate" | "workflow.save" => vec![json!({"content": ASKS})],
         // What is remembered belongs to its caller.
-        "workflow.preview_inputs"
+        "workflow.get"
+        | "workflow.versions"
+        | "workflow.delete"
+        | "workflow.preview_inputs"
         | "workflow.resolve_inputs"
         | "workflow.step_plan"
         | "workflow.preview_rendered" => of_workflow(),
