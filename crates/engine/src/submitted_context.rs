@@ -63,16 +63,18 @@ pub(crate) fn agreed(
         for (source, held) in held {
             let Some(value) = rest.take() else { break };
             rest = added(held, &name, value)
-                .map_err(|(path, held, sent)| contradicts(state, &source, &path, &held, &sent))?;
+                .map_err(|differ| contradicts(state, &source, &differ.0, &differ.1, &differ.2))?;
         }
         kept.extend(rest.map(|value| (name, value)));
     }
     Ok(kept)
 }
 
-/// What a variable adds to a value that is held; `None` if it adds nothing. The error is the path
-/// at which the two differ, and both values.
-fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, (String, Value, Value)> {
+/// The path at which two values differ, and both values.
+type Difference = Box<(String, Value, Value)>;
+
+/// What a variable adds to a value that is held; `None` if it adds nothing.
+fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, Difference> {
     let below = name.split_once('.').map(|(_, rest)| rest);
     let held = match below {
         None => held,
@@ -89,7 +91,7 @@ fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, (String
                 let inner = path.strip_prefix('.').and_then(|path| condition::descend(value, path));
                 inner.unwrap_or(value).clone()
             };
-            Err((format!("{name}{path}"), at(held), at(&sent)))
+            Err(Box::new((format!("{name}{path}"), at(held), at(&sent))))
         }
     }
 }

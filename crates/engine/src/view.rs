@@ -141,12 +141,11 @@ fn blocked(flow: &Flow, state: &State) -> Vec<BlockedStep> {
     let variables = said.with_outputs();
     let of = |found: Result<GuideWalk<'_, '_>, WalkError>, id: &str| match found {
         Ok(GuideWalk { position: WalkPosition::Blocked(blocked), .. }) => blocked,
-        Ok(_) => Vec::new(),
         Err(WalkError::Variable { variable, .. }) => {
             let wanted = MissingVariable { variable, expected: None };
             vec![BlockedStep { step: id.to_owned(), wanted }]
         }
-        Err(_) => Vec::new(),
+        Ok(_) | Err(_) => Vec::new(),
     };
     if flow.is_walked() {
         let completed = look.completed(None);

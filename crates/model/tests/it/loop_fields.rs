@@ -28,7 +28,7 @@ fn guide(of_loop: &Value, of_step: &Value) -> String {
 }
 
 fn body(of_loop: &Value, of_step: &Value) -> Prompt {
-    let document = read(&guide(of_loop, of_step));
+    let document = read(guide(of_loop, of_step));
     assert!(document.is_valid(), "{:#?}", document.violations);
     let workflow = document.workflow.expect("a workflow");
     let Action::Loop(looped) = &workflow.steps[0].action else { panic!("no loop") };
@@ -81,7 +81,7 @@ fn inner_loops_pass_on_what_outer_ones_say() {
     let text = guide(&json!({"requireConfirmation": true}), &json!({}));
     let mut text: Value = serde_json::from_str(&text).expect("JSON");
     text["steps"][0]["body"] = json!([inner]);
-    let document = read(&text.to_string());
+    let document = read(text.to_string());
     let workflow = document.workflow.expect("a workflow");
     let deep = workflow.all_steps().into_iter().find(|step| step.name() == "deep");
     let Some(Step { action: Action::Prompt(prompt), .. }) = deep else { panic!("no step") };
@@ -96,7 +96,7 @@ fn what_only_a_step_can_have_is_refused_in_a_loop() {
         ("promptFragments", json!([{"text": "Do it."}])),
         ("validationCriteria", json!([{"type": "contains", "value": "zz", "message": "say zz"}])),
     ] {
-        let document = read(&guide(&json!({ key: value }), &json!({})));
+        let document = read(guide(&json!({ key: value }), &json!({})));
         let messages: Vec<&str> =
             document.violations.iter().map(|one| one.message.as_str()).collect();
         assert_eq!(messages, [format!("`{key}` does nothing in a loop")]);
