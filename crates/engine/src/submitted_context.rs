@@ -62,23 +62,19 @@ pub(crate) fn agreed(
         let mut rest = Some(value);
         for (source, held) in held {
             let Some(value) = rest.take() else { break };
-            rest = added(held, &name, value).map_err(|why| contradicts(state, &source, &why))?;
+            rest = added(held, &name, value)
+                .map_err(|differ| contradicts(state, &source, &differ.0, &differ.1, &differ.2))?;
         }
         kept.extend(rest.map(|value| (name, value)));
     }
     Ok(kept)
 }
 
-/// Two values of one variable that differ.
-struct Contradiction {
-    /// Where they differ.
-    path: String,
-    held: Value,
-    sent: Value,
-}
+/// The path at which two values differ, and both values.
+type Difference = Box<(String, Value, Value)>;
 
 /// What a variable adds to a value that is held; `None` if it adds nothing.
-fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, Box<Contradiction>> {
+fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, Difference> {
     let below = name.split_once('.').map(|(_, rest)| rest);
     let held = match below {
         None => held,
@@ -95,14 +91,12 @@ fn added(held: &Value, name: &str, sent: Value) -> Result<Option<Value>, Box<Con
                 let inner = path.strip_prefix('.').and_then(|path| condition::descend(value, path));
                 inner.unwrap_or(value).clone()
             };
-            let path_in = format!("{name}{path}");
-            Err(Box::new(Contradiction { held: at(held), sent: at(&sent), path: path_in }))
+            Err(Box::new((format!("{name}{path}"), at(held), at(&sent))))
         }
     }
 }
 
-fn contradicts(state: &State, source: &Source, why: &Contradiction) -> Failure {
-    let Contradiction { path, held, sent } = why;
+fn contradicts(state: &State, source: &Source, path: &str, held: &Value, sent: &Value) -> Failure {
     let masked = |value: &Value| mask_secrets(&state.head.nonce, value);
     let (held, sent) = (masked(held), masked(sent));
     let shown = |value: &Value| suggest::excerpt(&value.to_string());

@@ -241,7 +241,8 @@ impl<'g> Oracle<'g> {
 }
 
 fn prefix(at: &[Pass<'_>]) -> String {
-    at.iter().fold(String::new(), |before, (id, pass)| format!("{before}{id}@{pass}::"))
+    let passes: Vec<String> = at.iter().map(|(id, pass)| format!("{id}@{pass}::")).collect();
+    passes.concat()
 }
 
 /// An agent that submits true outputs, and lies around them.
