@@ -220,9 +220,9 @@ async def resumes(agent, shop, run_id):
 
 async def purges(agent, person):
     person.answers.append(ElicitResult(action="decline"))
-    kept = await agent.ask("workflow_purge_history", workflow_id="refund")
-    failure(kept, "CONFIRMATION_REQUIRED")
-    person.answers.append(ElicitResult(action="accept", content={"confirm": True}))
+    kept = await agent.call("workflow_purge_history", workflow_id="refund")
+    same(kept["status"], "waiting")
+    person.answers.append(ElicitResult(action="accept", content={"approve": True}))
     await agent.call("workflow_purge_history", workflow_id="refund")
     same(person.answers, [])
 

@@ -71,9 +71,9 @@ async def runs(client, person):
     asked = await call("workflow_run", {"manifest": workflow("needs"), "wait_s": 20})
     same(asked["final_output"], {"n": 5})
     person.answers.append(ElicitResult(action="decline"))
-    unsaid = await client.call_tool("workflow_delete", {"workflow_id": "asks"})
-    failure(unsaid, "CONFIRMATION_REQUIRED")
-    person.answers.append(ElicitResult(action="accept", content={"confirm": True}))
+    unsaid = await call("workflow_delete", {"workflow_id": "asks"})
+    same(unsaid["status"], "waiting")
+    person.answers.append(ElicitResult(action="accept", content={"approve": True}))
     await call("workflow_delete", {"workflow_id": "asks"})
     gone = await client.call_tool("workflow_get", {"workflow_id": "asks"})
     failure(gone, "WORKFLOW_NOT_FOUND")
@@ -116,7 +116,7 @@ async def use(client, person, home):
             same(error.error.data["error_code"], "TASK_CAPABILITY_REQUIRED")
 
     def yes():
-        person.answers.append(ElicitResult(action="accept", content={"confirm": True}))
+        person.answers.append(ElicitResult(action="accept", content={"approve": True}))
 
     await everything_once(client, home, yes)
     unused = {tool.name for tool in tools} - client.names

@@ -136,12 +136,15 @@ async function inputsAreAskedFor() {
 
 async function aPersonConfirms() {
   await call('workflow_save', { content: workflow('quick') });
-  for (const answer of [{ action: 'decline' }, { action: 'accept', content: { confirm: false } }]) {
+  for (const [answer, status] of [
+    [{ action: 'decline' }, 'waiting'],
+    [{ action: 'accept', content: { approve: false } }, 'failed'],
+  ]) {
     answers.push(answer);
-    await refused('workflow_delete', { workflow_id: 'quick' }, 'CONFIRMATION_REQUIRED');
+    assert.equal((await call('workflow_delete', { workflow_id: 'quick' })).status, status);
   }
   assert.equal((await call('workflow_get', { workflow_id: 'quick' })).workflow_id, 'quick');
-  answers.push({ action: 'accept', content: { confirm: true } });
+  answers.push({ action: 'accept', content: { approve: true } });
   await call('workflow_delete', { workflow_id: 'quick' });
   assert.ok(questions.at(-1).message.includes('quick'), questions.at(-1).message);
   await refused('workflow_get', { workflow_id: 'quick' }, 'WORKFLOW_NOT_FOUND');
@@ -161,7 +164,7 @@ async function aModelWrites() {
   const repaired = await followed('workflow_repair_and_rerun', repair);
   assert.deepEqual(repaired.result.structuredContent.final_output.output, { b: 2 });
   for (const workflow_id of ['quick', 'fails']) {
-    answers.push({ action: 'accept', content: { confirm: true } });
+    answers.push({ action: 'accept', content: { approve: true } });
     await call('workflow_delete', { workflow_id });
   }
 }
@@ -201,7 +204,7 @@ await aPersonConfirms();
 await aModelWrites();
 await changesAreTold();
 await everythingOnce(client, calls, () => {
-  answers.push({ action: 'accept', content: { confirm: true } });
+  answers.push({ action: 'accept', content: { approve: true } });
 });
 await allUsed(client, used);
 assert.deepEqual(answers, []);

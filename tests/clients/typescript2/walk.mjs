@@ -61,8 +61,9 @@ async function everything(client) {
   const asked = await call('workflow_run', { manifest: workflow('needs'), wait_s: 20 });
   assert.deepEqual(asked.final_output, { n: 5 });
   answers.push({ action: 'decline' });
-  await refused('workflow_delete', { workflow_id: 'asks' }, 'CONFIRMATION_REQUIRED');
-  answers.push({ action: 'accept', content: { confirm: true } });
+  const unsaid = await call('workflow_delete', { workflow_id: 'asks' });
+  assert.equal(unsaid.status, 'waiting');
+  answers.push({ action: 'accept', content: { approve: true } });
   await call('workflow_delete', { workflow_id: 'asks' });
   await refused('workflow_get', { workflow_id: 'asks' }, 'WORKFLOW_NOT_FOUND');
   const untasked = {
@@ -81,7 +82,7 @@ async function everything(client) {
     });
   }
   await everythingOnce(client, calls, () => {
-    answers.push({ action: 'accept', content: { confirm: true } });
+    answers.push({ action: 'accept', content: { approve: true } });
   });
   await allUsed(client, used);
 }
