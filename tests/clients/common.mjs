@@ -14,7 +14,7 @@ export const home = mkdtempSync(join(tmpdir(), 'milepost-'));
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
 
 /** What a program of ours sees: nothing of the user who runs the tests. */
-export const env = { HOME: home, REGISTRY_CONFIG_PATH: join(home, 'config.toml') };
+export const env = { HOME: home };
 
 /** Whether clients reach the server over HTTP: all else of their scripts is the same. */
 export const overHttp = process.env.MILEPOST_TRANSPORT === 'http';

@@ -207,6 +207,21 @@ pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 
 /// Number of bytes of the code of a secret in a question.
 pub(crate) const SECRET_CODE_BYTES: usize = 16;
+/// Names in a folder that make it a checkout, or that configure a client there.
+pub(crate) const CHECKOUT_MARKS: &[&str] = &[
+    ".git",
+    ".hg",
+    ".jj",
+    ".svn",
+    ".milepost",
+    ".mcp.json",
+    ".vscode",
+    ".cursor",
+    ".claude",
+    ".gemini",
+    ".codex",
+    ".envrc",
+];
 /// The permission for users other than the owner and the group to change a file.
 #[cfg(unix)]
 pub(crate) const OTHERS_WRITE_MODE: u32 = 0o002;

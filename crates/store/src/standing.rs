@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::asks::FolderAsks;
 use crate::catalogs::{CatalogRecord, Catalogs};
 use crate::grants::{FolderGrant, GrantSubject, Grants};
-use crate::{Digest, GrantError, Locations, user};
+use crate::{Digest, GrantError, Locations, limits, user};
 
 /// Whether the folder in force may act.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl AskingFolder {
             let versions: &mut Vec<String> = catalogs.entry(id.clone()).or_default();
             versions.retain(|version| *version != asked.version);
             versions.push(asked.version.clone());
-            let surplus = versions.len().saturating_sub(crate::limits::ACCEPTED_VERSIONS);
+            let surplus = versions.len().saturating_sub(limits::ACCEPTED_VERSIONS);
             versions.drain(..surplus);
         }
         let (folder, digest, asks) = (self.folder.clone(), self.digest(), self.asks.clone());
@@ -204,7 +204,7 @@ fn unsafe_user(locations: &Locations) -> Option<UnsafeFolder> {
         return Some(UnsafeFolder::NoHome);
     }
     let real = |path: &Path| existing(path).and_then(|path| fs::canonicalize(path).ok());
-    let roots = [locations.asking_root(), Some(checkout(&locations.working))];
+    let roots = [locations.asking_root(), checkout(locations)];
     let home = user::home().and_then(|home| fs::canonicalize(home).ok());
     let own = [locations.user_config.parent()?, &locations.data];
     for root in roots.into_iter().flatten().filter_map(real) {
@@ -220,14 +220,15 @@ fn unsafe_user(locations: &Locations) -> Option<UnsafeFolder> {
     None
 }
 
-/// The closest ancestor that looks like the root of a checkout, or else the folder itself.
-fn checkout(working: &Path) -> &Path {
+/// The closest ancestor that looks like the root of a checkout, or that configures a client, or else
+/// the working directory, unless that is nothing but the home directory.
+fn checkout(locations: &Locations) -> Option<&Path> {
     let is_root = |folder: &&Path| {
-        [".git", ".hg", ".jj", ".milepost", ".mcp.json"]
-            .iter()
-            .any(|name| fs::symlink_metadata(folder.join(name)).is_ok())
+        limits::CHECKOUT_MARKS.iter().any(|name| fs::symlink_metadata(folder.join(name)).is_ok())
     };
-    working.ancestors().find(is_root).unwrap_or(working)
+    let working = &*locations.working;
+    let root = working.ancestors().find(is_root);
+    root.or_else(|| (locations.home.as_deref() != Some(working)).then_some(working))
 }
 
 /// The closest ancestor that exists, because directories are created when they are first needed.
@@ -267,7 +268,7 @@ fn exposed(path: &Path) -> Option<UnsafeFolder> {
     if file.uid() != rustix::process::getuid().as_raw() {
         return Some(UnsafeFolder::Foreign { path: path.to_owned() });
     }
-    (file.mode() & crate::limits::OTHERS_WRITE_MODE != 0)
+    (file.mode() & limits::OTHERS_WRITE_MODE != 0)
         .then(|| UnsafeFolder::WritableByOthers { path: path.to_owned() })
 }
 

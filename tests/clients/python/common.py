@@ -31,7 +31,7 @@ def same(found, expected):
 
 def environment(home):
     """What a program of ours sees: nothing of the user who runs the tests."""
-    return {"HOME": home, "REGISTRY_CONFIG_PATH": os.path.join(home, "config.toml")}
+    return {"HOME": home}
 
 
 def workflow(name):

@@ -233,7 +233,8 @@ async def main():
         shop = Shop(home)
         person = Person(home)
         # Which private addresses may be called is for the person to say.
-        config = pathlib.Path(home, "config.toml")
+        config = pathlib.Path(home, ".config/milepost/config.toml")
+        config.parent.mkdir(parents=True)
         config.write_text(f'allow_private = ["127.0.0.1:{shop.port}"]\n', encoding="utf-8")
         server = StdioServerParameters(
             command=BINARY, args=["mcp"], env=environment(home), cwd=home

@@ -148,7 +148,7 @@ async def main():
         server = StdioServerParameters(
             command=os.environ["MILEPOST_BINARY"],
             args=["mcp", "--surface", "workflowlookup"],
-            env={"HOME": home, "REGISTRY_CONFIG_PATH": os.path.join(home, "config.toml")},
+            env={"HOME": home},
         )
         async with Client(server) as client:
             await use(client)

@@ -47,7 +47,7 @@ process.on('exit', () => rmSync(home, { recursive: true }));
 const transport = new StdioClientTransport({
   command: process.env.MILEPOST_BINARY,
   args: ['mcp', '--surface', 'workflowlookup'],
-  env: { HOME: home, REGISTRY_CONFIG_PATH: join(home, 'config.toml') },
+  env: { HOME: home },
 });
 let negotiated;
 transport.setProtocolVersion = (version) => {
