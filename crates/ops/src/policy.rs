@@ -74,11 +74,11 @@ fn of_command(writer: &Writer, command: &CommandId) -> Result<PolicyReport> {
     let CommandEffect { method, origin, path } = known.effect.clone();
     let effect = CallEffect { method, origin, path };
     let called = BoundedWrite { effect, most: 1, open: false };
-    let writes = match is_read(&called.effect.method) {
+    let lines = match is_read(&called.effect.method) {
         true => Vec::new(),
         false => vec![line(&world, &workflow, &called, false, true)?],
     };
-    Ok(PolicyReport { target: text, reviewed: None, writes })
+    Ok(PolicyReport { target: text, reviewed: None, writes: lines })
 }
 
 fn of_workflow(writer: &Writer, id: &str) -> Result<PolicyReport> {
@@ -87,9 +87,9 @@ fn of_workflow(writer: &Writer, id: &str) -> Result<PolicyReport> {
     let world = OpenedWorld::newest(writer, workflow);
     let reviewed = review::is_reviewed(&world, workflow, &review::text_hash(&entry))?;
     let bound = world.bound_of_any(workflow);
-    let lines = bound.writes.iter().map(|one| line(&world, workflow, one, reviewed, false));
-    let writes = lines.collect::<Result<Vec<PolicyLine>>>()?;
-    Ok(PolicyReport { target: id.to_owned(), reviewed: Some(reviewed), writes })
+    let found = bound.writes.iter().map(|one| line(&world, workflow, one, reviewed, false));
+    let lines = found.collect::<Result<Vec<PolicyLine>>>()?;
+    Ok(PolicyReport { target: id.to_owned(), reviewed: Some(reviewed), writes: lines })
 }
 
 fn line(
