@@ -186,7 +186,7 @@ impl Page {
 
     fn approval(&mut self, waiting: &WaitingView) {
         self.heading(waiting);
-        self.own("the workflow asks:");
+        self.own("the question:");
         self.theirs(&waiting.message);
         if let Some(submitted) = &waiting.submitted {
             self.submitted("what was handed in:", submitted);
@@ -593,7 +593,7 @@ mod tests {
                 "run run_1",
                 "in the folder:",
                 "title:",
-                "the workflow asks:",
+                "the question:",
                 "what was handed in:",
                 "the form asks for:",
                 "only these may answer:",
@@ -635,7 +635,7 @@ mod tests {
             │ some text
             title:
             │ some text
-            the workflow asks:
+            the question:
             │ some text
             what was handed in:
             │ some text
