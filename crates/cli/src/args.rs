@@ -112,8 +112,9 @@ pub(crate) enum CliCommand {
     #[command(after_help = "Example: milepost resume run_0f4 --plan")]
     Resume(Deferred<run::ResumeArgs>),
     /// Show what is waiting for you
-    #[command(after_help = "Example: milepost inbox")]
-    Inbox,
+    #[command(after_help = "Example: milepost inbox\n\
+        While an agent works: milepost inbox --watch")]
+    Inbox(Deferred<run::InboxArgs>),
     /// Approve a step of a run at this terminal
     #[command(after_help = "Example: milepost approve run_0f4 -m 'checked the order'")]
     Approve(Deferred<run::ApprovalArgs>),

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// How often the spinner is redrawn.
 pub(crate) const SPINNER_TICK: Duration = Duration::from_millis(100);
+/// How often the inbox is read while somebody watches it.
+pub(crate) const INBOX_LOOK: Duration = Duration::from_secs(1);
 /// How long an operation runs before a spinner is shown.
 pub(crate) const SPINNER_DELAY: Duration = Duration::from_millis(200);
 /// How long releasing runs may take before the user is told about it.

@@ -87,7 +87,7 @@ fn dispatch(args: &CliArgs, terminal: &mut Terminal) -> CliResult {
         CliCommand::Cancel(args) => run::cancel(args, terminal),
         CliCommand::Pause(args) => run::pause(args, terminal),
         CliCommand::Resume(args) => run::resume(args, terminal),
-        CliCommand::Inbox => run::inbox(terminal),
+        CliCommand::Inbox(args) => run::inbox(args, terminal),
         CliCommand::Approve(args) => run::answer(args, true, terminal),
         CliCommand::Reject(args) => run::answer(args, false, terminal),
         CliCommand::Decide(args) => run::decide(args, terminal),

@@ -26,11 +26,9 @@ pub(crate) enum SecretCommand {
     )]
     Set(SetSecretArgs),
     /// Allow a secret to be sent in a field of a command's requests
-    #[command(
-        after_help = "Example: milepost secret allow SHOP_TOKEN --command 'shop orders:create' \\\n  \
-        --field body.token\n\
-        Exit codes: 0 done, 6 no such command, 8 the store cannot be opened"
-    )]
+    #[command(after_help = "Example: milepost secret allow SHOP_TOKEN \\\n  \
+        --command 'shop orders:create' --field body.token\n\
+        Exit codes: 0 done, 6 no such command, 8 the store cannot be opened")]
     Allow(AllowSecretArgs),
     /// List secrets by name; values are never shown
     #[command(after_help = "Example: milepost secret list\n\

@@ -153,6 +153,11 @@ impl Terminal {
         }
     }
 
+    /// Whether nobody reads the result any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Fails if part of the result could not be written.
     pub(crate) fn check_output(&mut self) -> CliResult<()> {
         self.output_error.take().map_or(Ok(()), |error| Err(CliError::Output(error)))

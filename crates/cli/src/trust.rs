@@ -5,7 +5,7 @@ use milepost_model::hint::{Hint, Invocation};
 use milepost_model::problem::{Code, Problem};
 use milepost_ops::Caller;
 use milepost_ops::trust::folder::{self, FolderReport};
-use milepost_ops::trust::grants::{self, GrantView};
+use milepost_ops::trust::grants::{self, GrantKind, GrantView};
 use serde_json::json;
 
 use crate::environment;
@@ -54,7 +54,8 @@ pub(crate) struct RevokeArgs {
 pub(crate) fn run(args: &TrustArgs, terminal: &mut Terminal) -> CliResult {
     let writer = environment::writer(None)?;
     if args.list {
-        let all = grants::list(&writer)?.into_iter().filter(|grant| grant.kind == "folder");
+        let all =
+            grants::list(&writer)?.into_iter().filter(|grant| grant.kind == GrantKind::Folder);
         return show_grants(&all.collect::<Vec<_>>(), "no folder is trusted", terminal);
     }
     let report = folder::report(writer.reader())?;

@@ -232,7 +232,7 @@ fn message(state: &State) -> String {
     let head = &state.head;
     let Some(terms) = head.consent.as_deref() else { return String::new() };
     let workflow = &head.workflow;
-    let mut text = match terms.because {
+    let text = match terms.because {
         ConsentReason::Unreviewed => {
             format!("may `{workflow}` run? no person has reviewed its text")
         }
@@ -242,11 +242,12 @@ fn message(state: &State) -> String {
             format!("may `{workflow}` run? its text was not reviewed with the PIN")
         }
     };
-    if !terms.origins.is_empty() {
-        let origins: Vec<&str> = terms.origins.iter().map(String::as_str).collect();
-        text += &format!("\nno person has accepted {}", origins.join(", "));
-    }
-    text + "\n" + &effects(state)
+    let origins: Vec<&str> = terms.origins.iter().map(String::as_str).collect();
+    let new = match origins.is_empty() {
+        true => String::new(),
+        false => format!("\nno person has accepted {}", origins.join(", ")),
+    };
+    format!("{text}{new}\n{}", effects(state))
 }
 
 /// What the run can change, one line each.

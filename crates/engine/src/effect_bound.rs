@@ -235,9 +235,8 @@ fn table(
 
 fn eats(wild: Piece, piece: Piece) -> bool {
     match (wild, piece) {
-        (Piece::All, _) => true,
+        (Piece::All, _) | (Piece::Segment, Piece::Segment) => true,
         (Piece::Segment, Piece::Is(c)) => c != '/',
-        (Piece::Segment, Piece::Segment) => true,
         (Piece::Segment, Piece::All) | (Piece::Is(_), _) => false,
     }
 }
@@ -259,9 +258,8 @@ fn cover(wide: &[Piece], narrow: &[Piece]) -> bool {
     table(wide, narrow, |known, i, j| match (wide.get(i), narrow.get(j)) {
         (None, None) => true,
         (Some(piece), None) => !matches!(piece, Piece::Is(_)) && known[i + 1][j],
-        (None, Some(_)) => false,
         (Some(Piece::Is(a)), Some(Piece::Is(b))) => a == b && known[i + 1][j + 1],
-        (Some(Piece::Is(_)), Some(_)) => false,
+        (None | Some(Piece::Is(_)), Some(_)) => false,
         (Some(wild), Some(piece)) => known[i + 1][j] || eats(*wild, *piece) && known[i][j + 1],
     })
 }

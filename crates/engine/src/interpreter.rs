@@ -623,7 +623,8 @@ impl Turn<'_> {
                 expires_at_ms: None,
             },
         };
-        // Before the first request, all of them are compared in full; later, each before it is sent.
+        // Before the first request, all of them are compared in full; later, each before it is
+        // sent.
         let has_begun = before.shown.iter().any(|shown| state.has_begun(&shown.key));
         let now = self.request(asking, has_begun.then_some(sending));
         self.differences(before, &now, Some(sending))

@@ -112,7 +112,7 @@ impl Configuration {
                 Some(value) => format!("set `{key}` to `{value}`"),
                 None => format!("reset `{key}`"),
             };
-            person::signed(&person, call, &deed, &format!("milepost config\n{deed}"))?;
+            person::signed(&person, call, &deed, &format!("configuration\n{deed}"))?;
         }
         self.set(key, value)
     }

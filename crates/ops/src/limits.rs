@@ -127,8 +127,8 @@ pub(crate) const CATALOGS_OFFERED: usize = 5;
 pub(crate) const SECRET_SOUGHT_BYTES_MIN: usize = 4;
 /// What a mock gets in place of a secret.
 pub(crate) const MOCK_SECRET: &str = "not-a-secret";
-/// Minimum length in bytes of a secret that requests are searched for: shorter ones occur in them by
-/// accident.
+/// Minimum length in bytes of a secret that requests are searched for: shorter ones occur in them
+/// by accident.
 pub(crate) const GUARDED_SECRET_BYTES_MIN: usize = 12;
 /// Milliseconds in a day.
 pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1000;

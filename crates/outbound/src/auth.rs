@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::client::Client;
 use crate::fault::{SendError, colon};
-use crate::oauth::{Grant, TokenCache, TokenId};
+use crate::oauth::{TokenCache, TokenGrant, TokenId};
 use crate::outgoing::{self, CredentialPlace, Credentials, Outgoing};
 use crate::secrets::{SecretSource, SecretSourceError};
 
@@ -289,7 +289,7 @@ impl Authenticator {
             Credential::Basic { user, password } => self.basic(user, password.as_deref(), mask)?,
             Credential::Client(credential) => {
                 let scopes = credential.scopes.as_ref().unwrap_or(scopes);
-                let grant = Grant { scheme_name: name, scheme, credential, scopes, timeout };
+                let grant = TokenGrant { scheme_name: name, scheme, credential, scopes, timeout };
                 let token = self.tokens.token(self, client, &grant, mask).await?;
                 let value = token.token.clone();
                 mask.add(&token_name(name), &value);

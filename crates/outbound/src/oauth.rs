@@ -26,7 +26,7 @@ use crate::outgoing::{Credentials, Outgoing, masked_url};
 use crate::retry::{CallRetry, HttpAttempts};
 
 /// The parameters of a token request.
-pub(crate) struct Grant<'a> {
+pub(crate) struct TokenGrant<'a> {
     pub(crate) scheme_name: &'a str,
     pub(crate) scheme: &'a SecurityScheme,
     pub(crate) credential: &'a ClientCredential,
@@ -85,7 +85,7 @@ impl TokenCache {
         &self,
         auth: &Authenticator,
         client: &Client,
-        grant: &Grant<'_>,
+        grant: &TokenGrant<'_>,
         mask: &mut Mask,
     ) -> Result<TokenId, AuthError> {
         let slot = self.slot(grant);
@@ -108,7 +108,7 @@ impl TokenCache {
         answer
     }
 
-    fn slot(&self, grant: &Grant<'_>) -> Arc<TokenSlot> {
+    fn slot(&self, grant: &TokenGrant<'_>) -> Arc<TokenSlot> {
         let mut scopes = grant.scopes.to_vec();
         scopes.sort_unstable();
         scopes.dedup();
@@ -125,7 +125,7 @@ impl TokenCache {
 async fn fetch(
     auth: &Authenticator,
     client: &Client,
-    grant: &Grant<'_>,
+    grant: &TokenGrant<'_>,
     mask: &mut Mask,
 ) -> Result<Token, AuthError> {
     let url = token_url(auth, client, grant).await?;
@@ -142,7 +142,7 @@ async fn fetch(
 async fn token_url(
     auth: &Authenticator,
     client: &Client,
-    grant: &Grant<'_>,
+    grant: &TokenGrant<'_>,
 ) -> Result<Url, AuthError> {
     let bad_url = || AuthError::BadUrl { scheme: grant.scheme_name.to_owned() };
     let (url, described) = match grant.scheme {
@@ -160,7 +160,7 @@ async fn token_url(
     discover(client, grant, url).await
 }
 
-fn check_trust(auth: &Authenticator, grant: &Grant<'_>, url: &Url) -> Result<(), AuthError> {
+fn check_trust(auth: &Authenticator, grant: &TokenGrant<'_>, url: &Url) -> Result<(), AuthError> {
     let origin = url.origin();
     let named = grant.credential.authority.as_ref().is_some_and(|named| named.origin() == origin);
     if named || auth.base.origin() == origin {
@@ -179,7 +179,7 @@ fn check_secure(client: &Client, url: &Url) -> Result<(), AuthError> {
 }
 
 /// Looks up the token endpoint in an `OpenID` Connect discovery document.
-async fn discover(client: &Client, grant: &Grant<'_>, mut url: Url) -> Result<Url, AuthError> {
+async fn discover(client: &Client, grant: &TokenGrant<'_>, mut url: Url) -> Result<Url, AuthError> {
     if !url.path().contains("/.well-known/") {
         let path = format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/'));
         url.set_path(&path);
@@ -196,7 +196,7 @@ async fn discover(client: &Client, grant: &Grant<'_>, mut url: Url) -> Result<Ur
 
 async fn ask(
     client: &Client,
-    grant: &Grant<'_>,
+    grant: &TokenGrant<'_>,
     request: &Outgoing,
     credentials: Option<Credentials>,
     mask: &Mask,
@@ -223,7 +223,7 @@ async fn ask(
 }
 
 fn token_request(
-    grant: &Grant<'_>,
+    grant: &TokenGrant<'_>,
     url: Url,
     id: &str,
     secret: &Secret,
@@ -259,7 +259,7 @@ fn token_request(
 }
 
 fn read_token(
-    grant: &Grant<'_>,
+    grant: &TokenGrant<'_>,
     url: &Url,
     response: &Response,
     mask: &Mask,
@@ -308,7 +308,7 @@ fn reason(answer: &Value, mask: &Mask) -> String {
     words.chars().filter(|c| !hidden(*c)).take(limits::DETAIL_CHARS).collect()
 }
 
-fn no_token(grant: &Grant<'_>, url: &Url, response: &Response, reason: &str) -> AuthError {
+fn no_token(grant: &TokenGrant<'_>, url: &Url, response: &Response, reason: &str) -> AuthError {
     AuthError::NoToken {
         scheme: grant.scheme_name.to_owned(),
         url: url.to_string(),

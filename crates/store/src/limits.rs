@@ -205,6 +205,12 @@ pub const PIN_CHARS_MIN: usize = 6;
 /// The base-2 logarithm of the scrypt work factor for PINs.
 pub(crate) const PIN_SCRYPT_LOG_N: u8 = 15;
 
+/// Number of bytes of the code of a secret in a question.
+pub(crate) const SECRET_CODE_BYTES: usize = 16;
+/// The permission for users other than the owner and the group to change a file.
+#[cfg(unix)]
+pub(crate) const OTHERS_WRITE_MODE: u32 = 0o002;
+
 // What the person allowed.
 
 /// Maximum number of grants.

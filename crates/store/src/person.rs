@@ -5,8 +5,8 @@
 //! from a forged one. Anyone who can read the file can test PINs against it, slowly; only a longer
 //! PIN protects against that.
 //!
-//! Wrong PINs cost time, and never lock the person out. Whoever can delete the file can set a PIN of
-//! their own, but not unnoticed: see [`PinState`].
+//! Wrong PINs cost time, and never lock the person out. Whoever can delete the file can set a PIN
+//! of their own, but not unnoticed: see [`PinState`].
 
 mod delay;
 mod history;

@@ -37,7 +37,6 @@ pub struct PolicyRule {
     /// A host, with its port if the port is not the usual one; `*` matches any characters except a
     /// dot.
     pub host: Option<String>,
-    /// A path with `{…}`, `*` or `**`.
     pub path: Option<String>,
     pub writes: WriteRule,
     /// The line as it can be found in the file, such as `policy.rules[0]`.

@@ -263,12 +263,11 @@ fn unsafe_folder(locations: &Locations, folder: &Path) -> Option<UnsafeFolder> {
 fn exposed(path: &Path) -> Option<UnsafeFolder> {
     use std::os::unix::fs::MetadataExt;
 
-    const OTHERS_WRITE: u32 = 0o002;
     let file = fs::metadata(path).ok()?;
     if file.uid() != rustix::process::getuid().as_raw() {
         return Some(UnsafeFolder::Foreign { path: path.to_owned() });
     }
-    (file.mode() & OTHERS_WRITE != 0)
+    (file.mode() & crate::limits::OTHERS_WRITE_MODE != 0)
         .then(|| UnsafeFolder::WritableByOthers { path: path.to_owned() })
 }
 

@@ -233,6 +233,13 @@ pub(crate) enum PersonCommand {
     SetPin,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct InboxArgs {
+    /// Keep running, and show each question as it appears
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum InputsCommand {
     /// Forget the input values that earlier runs saved as defaults

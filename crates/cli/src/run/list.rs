@@ -1,5 +1,7 @@
 //! `milepost runs`, `inbox` and `logs`, and the steps of a run.
 
+use std::collections::BTreeSet;
+
 use milepost_ops::run::events::{ReadEvents, Request as EventsRequest};
 use milepost_ops::run::list::{ListRuns, ListedRun, Request};
 use milepost_ops::run::next_action::NextAction;
@@ -9,12 +11,12 @@ use milepost_ops::run::view::{RunStatus, RunView, StepView, WaitingKind, Waiting
 use serde::Serialize;
 use serde_json::Value;
 
-use super::args::{LogsArgs, RunsArgs, RunsCommand};
+use super::args::{InboxArgs, LogsArgs, RunsArgs, RunsCommand};
 use super::event_text::{self, INTERRUPTED};
 use super::{follow, maintenance};
 use crate::exit::Exit;
 use crate::failure::CliResult;
-use crate::limits::FOLLOW_WAIT_S;
+use crate::limits::{self, FOLLOW_WAIT_S};
 use crate::session::CliSession;
 use crate::table;
 use crate::terminal::{Terminal, safe};
@@ -171,16 +173,56 @@ struct InboxRun {
     next: Option<NextAction>,
 }
 
-/// `milepost inbox`: what is waiting for a person, in every folder.
-pub(crate) fn inbox(terminal: &mut Terminal) -> CliResult {
+/// `milepost inbox`: what is waiting for a person, in every folder. With `--watch`, it goes on until
+/// it is interrupted or nobody reads.
+pub(crate) fn inbox(args: &InboxArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
+    let mut view = read_inbox(&session)?;
+    show_inbox(&view, terminal)?;
+    if !args.watch {
+        return Ok(Exit::DONE);
+    }
+    let mut shown = view.questions();
+    while !terminal.is_closed() {
+        std::thread::sleep(limits::INBOX_LOOK);
+        view = read_inbox(&session)?;
+        let open = view.questions();
+        // A question that was answered and is asked again is new.
+        for run in &mut view.inbox {
+            let id = run.run_id.clone();
+            run.waiting.retain(|one| !shown.contains(&question(&id, one)));
+        }
+        view.inbox.retain(|run| !run.waiting.is_empty());
+        if !view.inbox.is_empty() {
+            show_inbox(&view, terminal)?;
+        }
+        shown = open;
+    }
+    Ok(Exit::DONE)
+}
+
+/// What identifies a question.
+fn question(run: &str, waiting: &WaitingView) -> String {
+    let WaitingView { kind, step, digest, message, .. } = waiting;
+    format!("{run} {kind} {step:?} {digest:?} {message}")
+}
+
+impl Inbox {
+    fn questions(&self) -> BTreeSet<String> {
+        let runs = self.inbox.iter();
+        runs.flat_map(|run| run.waiting.iter().map(|one| question(&run.run_id, one))).collect()
+    }
+}
+
+/// Everything that waits for a person.
+fn read_inbox(session: &CliSession) -> CliResult<Inbox> {
     let status = Some(RunStatus::Waiting.name().to_owned());
     let all_workspaces = true;
     let page = session.run::<ListRuns>(Request { status, all_workspaces, ..Request::default() })?;
     let pin = session.wait(pin_notice::notice(session.operations.reader()));
     let mut view = Inbox { pin, inbox: Vec::new() };
     for listed in &page.runs {
-        let run = follow::view(&session, &listed.run_id)?;
+        let run = follow::view(session, &listed.run_id)?;
         let waiting = run.waiting.into_iter().filter(|one| !one.kind.is_for_agent());
         let waiting: Vec<_> = waiting.collect();
         if !waiting.is_empty() {
@@ -188,7 +230,11 @@ pub(crate) fn inbox(terminal: &mut Terminal) -> CliResult {
             view.inbox.push(InboxRun { run_id, workflow, waiting, next: run.next });
         }
     }
-    terminal.answer(&view, |terminal| {
+    Ok(view)
+}
+
+fn show_inbox(view: &Inbox, terminal: &mut Terminal) -> CliResult {
+    terminal.answer(view, |terminal| {
         if let Some(pin) = &view.pin {
             terminal.notice(format!("warning: {}", safe(pin)));
         }

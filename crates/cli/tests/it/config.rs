@@ -62,19 +62,20 @@ fn keys_are_shown_with_their_effective_values() {
     let place = Place::new();
     place.check(
         &config(&place, "get", &[]),
-        &expect![[r"
-            KEY                   FROM     VALUE
-            allow_private         default  none
-            approvals.presence    default  elicitation
-            budget.attempts       default  no limit
-            budget.http_calls     default  no limit
-            budget.writes         default  no limit
-            env_allow             default  none
-            secrets.backend       default  file
-            secrets.inputs_days   default  7
-            source_roots          default  none
+        &expect![[r#"
+            KEY                  FROM     VALUE
+            allow_private        default  none
+            approvals.presence   default  elicitation
+            budget.attempts      default  no limit
+            budget.http_calls    default  no limit
+            budget.writes        default  no limit
+            env_allow            default  none
+            policy.writes        default  consent
+            secrets.backend      default  file
+            secrets.inputs_days  default  7
+            source_roots         default  none
             --- 0
-        "]],
+        "#]],
     );
     place.put(OWN, "env_allow = ['A', 'B']\n[budget]\nwrites = 7\n");
     place.put(".milepost/config.toml", "[budget]\nwrites = 5\n");

@@ -103,7 +103,8 @@ impl User {
     fn workflow(&self) -> String {
         let key = self.home().join(".ssh/id_rsa");
         format!(
-            "workflow: build\nsteps:\n  - id: a\n    run: tele write:update\n    with: {{id: x}}\n    \
+            "workflow: build\nsteps:\n  - id: a\n    run: tele write:update\n    \
+             with: {{id: x}}\n    \
              body: {{k: \"${{{{ secret('SHOP_TOKEN') }}}}\"}}\n    on_error: continue\n  \
              - id: v\n    run: tele write:update\n    with: {{id: v}}\n    \
              body: {{k: \"${{{{ env.AWS_SECRET_ACCESS_KEY }}}}\"}}\n    on_error: continue\n  \
@@ -204,13 +205,7 @@ fn tricks() -> Vec<(&'static str, fn(&Repository<'_>))> {
         }),
         ("private hosts", |one| one.put(CONFIG, "allow_private = [\"127.0.0.1\"]\n")),
         ("approvals", |one| one.put(CONFIG, "[approvals]\nunattended = [\"build\"]\n")),
-        ("asks", |one| {
-            one.put(
-                CONFIG,
-                "[asks]\nvariables = [\"AWS_SECRET_ACCESS_KEY\"]\nfiles = [\"~\"]\n\
-                 private_hosts = [\"127.0.0.1\"]\n",
-            );
-        }),
+        ("asks", |one| one.put(CONFIG, ASKS)),
         ("a catalog that says an agent imported it", |one| {
             let record =
                 one.text(RECORD).replace("enabled = true", "enabled = true\nby_agent = true");
@@ -265,6 +260,8 @@ fn tricks() -> Vec<(&'static str, fn(&Repository<'_>))> {
 }
 
 const CONFIG: &str = ".milepost/config.toml";
+const ASKS: &str = "[asks]\nvariables = [\"AWS_SECRET_ACCESS_KEY\"]\nfiles = [\"~\"]\n\
+    private_hosts = [\"127.0.0.1\"]\n";
 const RECORD: &str = ".milepost/catalogs/tele.toml";
 const DOCUMENT: &str = ".milepost/catalogs/tele.source.yaml";
 

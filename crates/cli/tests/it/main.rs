@@ -155,9 +155,9 @@ impl Place {
     }
 }
 
-/// Another program, which may start the binary. Its environment is empty except for the search path:
-/// the tests may themselves be run by an agent, whose variables would make the binary refuse what
-/// only a person may do.
+/// Another program, which may start the binary. Its environment is empty except for the search
+/// path: the tests may themselves be run by an agent, whose variables would make the binary refuse
+/// what only a person may do.
 fn program(name: &str) -> Command {
     let mut command = Command::new(name);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());

@@ -397,8 +397,8 @@ fn a_guessed_pin_costs_time() {
     assert_eq!(victim.server.seen().len(), 1);
 }
 
-/// Whoever can delete `person.json` can set a PIN of their own. It does not decide in open runs, and
-/// it shows.
+/// Whoever can delete `person.json` can set a PIN of their own. It does not decide in open runs,
+/// and it shows.
 #[test]
 fn a_replaced_pin_is_shown_and_decides_nothing_that_is_open() {
     const ROGUE: &str = "rogue-pin";
@@ -457,8 +457,8 @@ fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A tool that runs commands for a model says so in a variable. Such a command reads and starts what
-/// an agent may, and otherwise names what the person has to type.
+/// A tool that runs commands for a model says so in a variable. Such a command reads and starts
+/// what an agent may, and otherwise names what the person has to type.
 #[test]
 fn an_agent_that_says_so_is_told_to_stop() {
     let place =

@@ -267,7 +267,8 @@ fn what_is_unchanged_is_not_asked_for_again() {
 
 const LETTER: &str = "workflow: letter\nsteps:\n  - id: draft\n    prompt: Write it\n    \
     require_confirmation: true\n    output_schema: {type: object, required: [text]}\n    \
-    max_attempts: 2\n  - {id: done, set: {said: '${{ steps.draft.output.text }}'}, depends_on: [draft]}\n";
+    max_attempts: 2\n  - id: done\n    set: {said: '${{ steps.draft.output.text }}'}\n    \
+    depends_on: [draft]\n";
 
 fn submitted(place: &Place, run: &str, output: &str, code: i32) -> Ran {
     let mut command = place.command();

@@ -118,6 +118,9 @@ impl EffectBound {
     }
 }
 
+/// The arguments and headers of a call, and its body.
+type CallArguments<'c> = ([Option<&'c Entries<Dynamic>>; 2], Option<&'c Dynamic>);
+
 struct BoundWalk<'w> {
     lookup: &'w dyn BoundLookup,
     /// What the workflows that steps run can do, by id.
@@ -174,7 +177,7 @@ impl BoundWalk<'_> {
         match &run.target.value {
             Target::Command(command) => {
                 let entries = [Some(&run.with), Some(&run.headers)];
-                self.call(command, entries, run.body.as_ref(), times, place);
+                self.call(command, (entries, run.body.as_ref()), times, place);
             }
             Target::Workflow(id) => {
                 let inner = self.child(id.as_str());
@@ -192,7 +195,8 @@ impl BoundWalk<'_> {
             let times = times.of(Times::up_to(tries.into()));
             match &run.value {
                 Target::Command(command) => {
-                    self.call(command, [with.as_ref(), None], body.as_ref(), times, place);
+                    let arguments = ([with.as_ref(), None], body.as_ref());
+                    self.call(command, arguments, times, place);
                 }
                 Target::Workflow(_) => {}
             }
@@ -202,8 +206,7 @@ impl BoundWalk<'_> {
     fn call(
         &mut self,
         command: &CommandId,
-        entries: [Option<&Entries<Dynamic>>; 2],
-        body: Option<&Dynamic>,
+        (entries, body): CallArguments<'_>,
         times: Times,
         place: &mut Place<'_>,
     ) {
@@ -211,12 +214,11 @@ impl BoundWalk<'_> {
             return;
         };
         let method = named_method(&method, &path, entries, body);
-        match is_read(&method) {
-            true => drop(place.effects.reads.insert(origin)),
-            false => {
-                let path = path.split('?').next().unwrap_or_default().to_owned();
-                place.effects.write(CallEffect { method, origin, path }, times);
-            }
+        if is_read(&method) {
+            place.effects.reads.insert(origin);
+        } else {
+            let path = path.split('?').next().unwrap_or_default().to_owned();
+            place.effects.write(CallEffect { method, origin, path }, times);
         }
     }
 

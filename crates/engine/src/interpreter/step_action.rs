@@ -5,7 +5,7 @@ use std::sync::Arc;
 use milepost_model::decode::Entries;
 use milepost_model::duration::Period;
 use milepost_model::problem::Code;
-use milepost_model::step::{Action, Approve, OnError, Repeat, Run, Step};
+use milepost_model::step::{Action, Approve, ForEach, OnError, Repeat, Run, Step};
 use milepost_model::target::Target;
 use milepost_model::templated::{Dynamic, named_files};
 use milepost_model::wait::Wait;
@@ -211,7 +211,7 @@ impl<'s> RunEvaluator<'s> {
 
     /// Whether a step reads only values that no longer change.
     fn is_certain(&self, step: &Step) -> bool {
-        let item = step.for_each.as_ref().map(|each| each.item_name());
+        let item = step.for_each.as_ref().map(ForEach::item_name);
         step.exprs().iter().all(|located| {
             let timeless = !located.expr.source().contains("now(");
             timeless

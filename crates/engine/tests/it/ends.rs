@@ -294,8 +294,8 @@ fn a_run_that_takes_too_long_is_stopped() {
     .assert_eq(&rendering::journal(&rig));
 }
 
-/// A question on Friday can be answered on Monday: only the time in which the run itself could go on
-/// counts.
+/// A question on Friday can be answered on Monday: only the time in which the run itself could go
+/// on counts.
 #[test]
 fn waiting_for_a_person_takes_none_of_a_runs_time() {
     const TEXT: &str = "workflow: w\nsteps:\n  - {id: ok, approve: Go on?}\n  \

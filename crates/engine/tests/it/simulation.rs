@@ -400,6 +400,8 @@ impl Simulation {
         let state = self.rig.state();
         let Some(terms) = &state.head.consent else { return };
         let (mut whole, mut open, mut alone) = (false, false, BTreeSet::new());
+        // What was shown in a question of the workflow, and in those that were approved.
+        let (mut shown, mut seen) = (BTreeMap::new(), BTreeSet::new());
         for entry in &self.rig.journal {
             match &entry.event {
                 Event::StepSucceeded { key, .. } if *key == StepKey::consent() => whole = true,
@@ -407,6 +409,14 @@ impl Simulation {
                     alone.insert(key.as_str().split(':').nth(1).unwrap_or_default().to_owned());
                 }
                 Event::ApprovalRequested(request) if request.key.is_reserved() => open = true,
+                Event::ApprovalRequested(request) => {
+                    let calls = request.shown.iter();
+                    let calls = calls.map(|call| (call.key.clone(), call.digest.clone()));
+                    shown.insert(request.key.clone(), calls.collect::<Vec<_>>());
+                }
+                Event::Approved(decided) if !decided.key.is_reserved() => {
+                    seen.extend(shown.remove(&decided.key).unwrap_or_default());
+                }
                 Event::Approved(decided) | Event::Rejected(decided)
                     if decided.key.is_reserved() =>
                 {
@@ -420,6 +430,8 @@ impl Simulation {
                         WriteRule::Approve => alone.contains(&own),
                         _ => whole,
                     };
+                    let call = (attempt.key.clone(), attempt.request_digest.clone());
+                    let agreed = agreed || seen.contains(&call);
                     let told = rendering::journal(&self.rig);
                     assert!(agreed && !open, "`{}` was not agreed to:\n{told}", attempt.key);
                 }

@@ -40,7 +40,8 @@ pub(crate) struct MovedApi {
 }
 
 impl MovedApi {
-    /// Fails unless a person moves the API. What they connected is disconnected only if they say so.
+    /// Fails unless a person moves the API. What they connected is disconnected only if they say
+    /// so.
     pub(crate) fn admit(&self, call: &dyn Caller, asked: &import::Request) -> Result<()> {
         let MovedApi { then, now, keeps_credentials } = self;
         let loss = format!("the document moves the API from {then} to {now}");

@@ -1,4 +1,5 @@
-//! Whether the PIN is still the one that the person set, told wherever they look before they decide.
+//! Whether the PIN is still the one that the person set, shown wherever they look before they
+//! decide.
 
 use milepost_driver::clock::now_ms;
 use milepost_engine::event::{Event, JournalEntry};

@@ -170,20 +170,12 @@ async fn prepared(
     remember(writer, call, workflow, &resolved.values).await?;
     let nonce = new_nonce().or_problem()?;
     let env = env(writer, workflow, &resolved.secrets, &nonce)?;
-    let is_default = |name: &&String| resolved.provenance.get(*name) == Some(&InputOrigin::Env);
-    let defaulted: Vec<String> = resolved.secrets.keys().filter(is_default).cloned().collect();
-    let mut values = resolved.values;
-    for name in resolved.secrets.keys() {
-        values.insert(name.clone(), secret_placeholder(&nonce, &format!("input:{name}")).into());
-    }
+    let (values, defaulted) = recorded_inputs(&resolved, &nonce);
     let config = writer.reader.config()?;
     let budget = budget(workflow, &config.budget, &rest);
     let person = super::person::key(writer).await?;
     let standing = TextStanding::of(&world, &compiled, &text, above.as_ref())?;
-    let presence = match standing.alone {
-        true => Presence::Policy,
-        false => presence(workflow, &config.approvals, person.is_some())?,
-    };
+    let presence = presence(&standing, workflow, &config.approvals, person.is_some())?;
     let case = ConsentCase {
         by: actor.kind,
         reviewed: standing.reviewed,
@@ -216,10 +208,7 @@ async fn prepared(
     if created.person.is_none() {
         writer.unsigned.add(id.clone());
     }
-    let mut given = resolved.secrets.clone();
-    given.retain(|name, _| !created.defaulted.contains(name));
-    sender.seal(&id, &given);
-    sender.keep(&id, resolved.secrets);
+    keep_secrets(sender, &id, resolved.secrets, &created.defaulted);
     Ok(PreparedRun {
         id,
         workflow: workflow.id.value.clone(),
@@ -230,6 +219,34 @@ async fn prepared(
         pinned: world.pinned_texts(),
         durability: if relaxed { Durability::Relaxed } else { Durability::Full },
     })
+}
+
+/// The inputs as they are recorded, with placeholders in place of secrets, and the secrets that use
+/// their defaults.
+fn recorded_inputs(
+    resolved: &inputs::ResolvedInputs,
+    nonce: &str,
+) -> (Map<String, Value>, Vec<String>) {
+    let is_default = |name: &&String| resolved.provenance.get(*name) == Some(&InputOrigin::Env);
+    let defaulted = resolved.secrets.keys().filter(is_default).cloned().collect();
+    let mut values = resolved.values.clone();
+    for name in resolved.secrets.keys() {
+        values.insert(name.clone(), secret_placeholder(nonce, &format!("input:{name}")).into());
+    }
+    (values, defaulted)
+}
+
+/// Keeps the secret inputs of a run: in memory, and encrypted unless they are read again.
+fn keep_secrets(
+    sender: &CatalogSender,
+    run: &RunId,
+    secrets: BTreeMap<String, Secret>,
+    defaulted: &[String],
+) {
+    let mut given = secrets.clone();
+    given.retain(|name, _| !defaulted.contains(name));
+    sender.seal(run, &given);
+    sender.keep(run, secrets);
 }
 
 /// How far the text of a run was looked at.
@@ -356,7 +373,15 @@ fn budget(
 
 /// How a person must prove their presence. If a PIN is required, it must be set before the run
 /// starts, because the run is tied to its key from the first event.
-fn presence(workflow: &Workflow, wanted: &Approvals, pin: bool) -> Result<Presence> {
+fn presence(
+    standing: &TextStanding,
+    workflow: &Workflow,
+    wanted: &Approvals,
+    pin: bool,
+) -> Result<Presence> {
+    if standing.alone {
+        return Ok(Presence::Policy);
+    }
     let asks = workflow.all_steps().into_iter().any(|step| match &step.action {
         Action::Approve(_) => true,
         Action::Prompt(prompt) => !matches!(prompt.confirmation, Confirmation::Never),

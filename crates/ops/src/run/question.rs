@@ -204,12 +204,7 @@ impl Page {
             self.request(shown, index + 1, all);
         }
         if let Some(rest @ 1..) = all.checked_sub(limits::SHOWN_REQUESTS) {
-            let run = waiting.source.as_ref().map_or("<run>", |source| source.run_id.as_str());
-            self.own(&format!(
-                "{} more: milepost show {} --json",
-                count(rest, "request"),
-                name(run)
-            ));
+            self.own(&format!("{} more, which the run shows as JSON", count(rest, "request")));
             self.is_cut = true;
         }
         for change in &waiting.changes {

@@ -49,7 +49,7 @@ use crate::command::answer::{self, AnswerBody};
 use crate::framework::AgentCaller;
 use crate::inputs;
 use crate::prelude::*;
-use crate::trust::{self, KnownSecrets, SecretUse};
+use crate::trust::{self, KnownSecrets, WantedSecret};
 
 /// The caller who started a run.
 async fn starter_of(writer: &Writer, run: &RunId) -> Result<AgentCaller> {
@@ -208,7 +208,7 @@ impl CatalogSender {
         let Some(drafted) = self.recorded(sending)? else {
             return Ok(failed(&changed(call), FailureKind::Changed, true));
         };
-        let (loaded, command) = (&drafted.loaded, drafted.prepared.command());
+        let loaded = &drafted.loaded;
         // Disabling a catalog stops the runs that call it.
         self.writer().reader.shelf.command(&call.command)?;
         let (built, mask, files) = match self.built(sending, &drafted, &wanted) {
@@ -234,11 +234,24 @@ impl CatalogSender {
         if context.mock {
             return self.mocked(context, loaded, &built, &request);
         }
+        self.transferred(sending, &drafted, &built, &request, (mask, &wanted)).await
+    }
+
+    /// Sends a finished request, which carries these secrets.
+    async fn transferred(
+        &self,
+        sending: &OutgoingRequest,
+        drafted: &DraftedRequest,
+        built: &Request,
+        request: &Outgoing,
+        (mask, carried): (Mask, &[String]),
+    ) -> Result<AttemptOutcome> {
+        let (call, command) = (&sending.call, drafted.prepared.command());
         let timeout = Duration::from_millis(call.timeout_ms);
         // The timeout starts here, so it includes the time to obtain credentials.
         let permit = permit(sending, timeout);
-        let sender = command::run::sender(self.writer(), loaded, None)?;
-        let own = wanted.iter().map(|name| (name.clone(), request.url.origin()));
+        let sender = command::run::sender(self.writer(), &drafted.loaded, None)?;
+        let own = carried.iter().map(|name| (name.clone(), request.url.origin()));
         let carried = own.chain(sender.credential_places(command)).collect();
         let transfer = Transfer {
             guard: KnownSecrets::guard(self.writer(), carried)?,
@@ -249,9 +262,9 @@ impl CatalogSender {
             attempt: sending.attempt,
             ..Transfer::default()
         };
-        let called = sender.send(command, &request, transfer, &CallRetry::never()).await;
+        let called = sender.send(command, request, transfer, &CallRetry::never()).await;
         Ok(match called {
-            Ok(called) => match self.answered(&built, &called) {
+            Ok(called) => match self.answered(built, &called) {
                 Ok(outcome) => told_by(command, outcome),
                 // The request was sent and answered, but the answer could not be stored. It must
                 // not be treated as unsent.
@@ -410,7 +423,7 @@ impl CatalogSender {
         let origin = drafted.built.url.origin();
         let secret = self.writer().vault()?.get_for(&parsed, &origin).or_problem()?;
         let command = drafted.prepared.command().id.to_string();
-        let wanted = SecretUse { name: &parsed, command: &command, origin: &origin };
+        let wanted = WantedSecret { name: &parsed, command: &command, origin: &origin };
         wanted.check(self.writer(), call, &SecretPlaceholders(context.nonce.clone()))?;
         Ok(secret)
     }

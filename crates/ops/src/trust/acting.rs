@@ -52,8 +52,8 @@ pub(crate) fn ensure(writer: &Writer, call: &dyn Caller, used: &[UsedCatalog]) -
     }
 }
 
-/// Fails if a catalog in a trusted folder is not the one that was accepted, unless an agent imported
-/// it: then it is called without credentials.
+/// Fails if a catalog in a trusted folder is not the one that was accepted, unless an agent
+/// imported it: then it is called without credentials.
 pub(crate) fn may_call(config: &Config, loaded: &LoadedCatalog) -> Result<()> {
     let record = &loaded.record;
     match &config.standing {

@@ -27,9 +27,7 @@ pub struct FolderReport {
     pub fault: Option<String>,
     /// What its configuration asks for, one line each.
     pub asks: Vec<String>,
-    /// Its catalogs.
     pub catalogs: Vec<CatalogReport>,
-    /// Its workflows.
     pub workflows: Vec<WorkflowReport>,
     /// What it no longer asks for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +40,6 @@ pub struct FolderReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CatalogReport {
     pub catalog_id: String,
-    /// What it asks for.
     pub asks: Vec<String>,
     /// Whether this version was accepted.
     pub accepted: bool,

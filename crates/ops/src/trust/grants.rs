@@ -2,23 +2,33 @@
 
 use milepost_driver::clock::now_ms;
 use milepost_engine::event::Presence;
+use milepost_model::serialized_enum;
 use milepost_store::{Grant, GrantError, GrantSubject};
 
 use crate::prelude::*;
 use crate::run::person;
+
+serialized_enum! {
+    GrantKind {
+        /// A folder may act.
+        Folder = "folder",
+        /// A secret may be sent somewhere.
+        Secret = "secret",
+        /// A workflow was reviewed.
+        Reviewed = "reviewed",
+    }
+}
 
 /// A grant, as shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GrantView {
     /// Its short name, for revoking it.
     pub id: String,
-    /// `folder`, `secret` or `reviewed`.
-    pub kind: &'static str,
+    pub kind: GrantKind,
     /// What it allows, as a sentence without a subject.
     pub allows: String,
     /// How the person proved their presence: `terminal`, `elicitation` or `pin`.
     pub presence: Presence,
-    /// When it was given.
     pub at: String,
 }
 
@@ -26,12 +36,15 @@ impl GrantView {
     fn of(grant: &Grant) -> GrantView {
         let (kind, allows) = match &grant.subject {
             GrantSubject::Folder(folder) => {
-                ("folder", format!("trust this folder: {}", folder.folder.display()))
+                (GrantKind::Folder, format!("trust this folder: {}", folder.folder.display()))
             }
-            GrantSubject::Secret(secret) => ("secret", secret.line()),
+            GrantSubject::Secret(secret) => (GrantKind::Secret, secret.line()),
             GrantSubject::Reviewed(reviewed) => {
                 let alone = if reviewed.alone { "; it may run alone" } else { "" };
-                ("reviewed", format!("run {} as it was reviewed{alone}", reviewed.workflow))
+                (
+                    GrantKind::Reviewed,
+                    format!("run {} as it was reviewed{alone}", reviewed.workflow),
+                )
             }
         };
         let at = milepost_engine::time::rfc3339(grant.at_ms);

@@ -16,7 +16,7 @@ use crate::run::secret_placeholders::SecretPlaceholders;
 
 /// A use of `secret()` in a request.
 #[derive(Debug)]
-pub(crate) struct SecretUse<'u> {
+pub(crate) struct WantedSecret<'u> {
     pub(crate) name: &'u SecretName,
     /// The command, as `group name`.
     pub(crate) command: &'u str,
@@ -24,7 +24,7 @@ pub(crate) struct SecretUse<'u> {
     pub(crate) origin: &'u Origin,
 }
 
-impl SecretUse<'_> {
+impl WantedSecret<'_> {
     /// Fails unless a person allowed the secret in every field of the request that contains it.
     pub(crate) fn check(
         &self,

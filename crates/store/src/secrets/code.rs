@@ -8,13 +8,12 @@ use milepost_model::document::hex;
 use milepost_model::secret::Secret;
 use sha2::Sha256;
 
+use crate::limits;
 use crate::lock::Lock;
 use crate::runs::{RunsError, derived_key, derived_key_or_made};
 
 /// The purpose for which the store's key is used here.
 const PURPOSE: &str = "codes of secrets in questions";
-/// The number of bytes of a code.
-const CODE_BYTES: usize = 16;
 
 /// Computes the codes of secrets with the key of a data directory.
 #[derive(Clone)]
@@ -39,6 +38,6 @@ impl SecretCodes {
 
     pub fn of(&self, secret: &Secret) -> String {
         let whole = self.0.clone().chain_update(secret.reveal()).finalize().into_bytes();
-        hex(&whole[..CODE_BYTES])
+        hex(&whole[..limits::SECRET_CODE_BYTES])
     }
 }

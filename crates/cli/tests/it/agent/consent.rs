@@ -18,7 +18,8 @@ const REFUND: &str = "workflow: refund\nsteps:\n  - {id: ok, approve: Make it?}\
     - {id: make, run: depot parts:create, depends_on: [ok], body: {n: 1}}\n";
 const PLAIN: &str =
     "workflow: refund\nsteps:\n  - {id: make, run: depot parts:create, body: {n: 994}}\n";
-const THREE: &str = "workflow: three\nsteps:\n  - {id: a, run: depot parts:create, body: {n: 1}}\n  \
+const THREE: &str = "workflow: three\nsteps:\n  \
+     - {id: a, run: depot parts:create, body: {n: 1}}\n  \
     - {id: b, run: depot parts:create, body: {n: 2}, depends_on: [a]}\n  \
     - {id: c, run: depot parts:create, body: {n: 3}, depends_on: [b]}\n";
 

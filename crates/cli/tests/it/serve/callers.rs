@@ -1,5 +1,5 @@
-//! Two callers of one server, each with a token of their own. Whatever one of them tries, nothing of
-//! the other's comes back, and nothing of the other's changes.
+//! Two callers of one server, each with a token of their own. Whatever one of them tries, nothing
+//! of the other's comes back, and nothing of the other's changes.
 
 use std::collections::BTreeSet;
 
@@ -149,6 +149,20 @@ fn nobodys(run: &str) -> String {
     format!("run_5{}", digits.chars().rev().collect::<String>())
 }
 
+/// Ways to start a run with what somebody else gave.
+fn starts() -> Vec<Value> {
+    vec![
+        json!({"workflow_id": "asks"}),
+        json!({"workflow_id": "reuses"}),
+        json!({"workflow_id": "done"}),
+        json!({"workflow_id": "fails"}),
+        json!({"workflow_id": "asks", "idempotency_key": KEY}),
+        json!({"workflow_id": "done", "idempotency_key": KEY}),
+        json!({"workflow_id": "asks", "inputs": {"note": "of Eve"}, "idempotency_key": KEY}),
+        json!({"manifest": REUSES}),
+    ]
+}
+
 /// What a second caller tries with a tool, given the id of a run that is not theirs.
 fn attempts(operation: &OperationSpec, run: &str) -> Vec<Value> {
     let of_workflow =
@@ -183,16 +197,7 @@ fn attempts(operation: &OperationSpec, run: &str) -> Vec<Value> {
             all.push(json!({"input_keys": ["note"]}));
             all
         }
-        "workflow.run" | "workflow.execute" => {
-            let mut all = of_workflow();
-            for id in ["asks", "done"] {
-                all.push(json!({"workflow_id": id, "idempotency_key": KEY}));
-            }
-            all.push(json!({"workflow_id": "asks", "inputs": {"note": "of Eve"},
-                "idempotency_key": KEY}));
-            all.push(json!({"manifest": REUSES}));
-            all
-        }
+        "workflow.run" | "workflow.execute" => starts(),
         "workflow.author_and_run" => vec![
             json!({"goal": "the same"}),
             json!({"goal": "x", "workflow_id": "asks"}),
