@@ -58,7 +58,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
             '\t' => shown.push_str("\\t"),
             // A pile of combining marks covers the lines above and below it.
             c if is_hidden(c) || marks > limits::COMBINING_MARKS => {
-                shown.extend(c.escape_unicode())
+                shown.extend(c.escape_unicode());
             }
             c => shown.push(c),
         }

@@ -107,12 +107,12 @@ impl CatalogSender {
             let failed = |error: &_| tracing::warn!(%error, "secrets are compared by name only");
             opened.inspect_err(failed).ok()
         });
-        let coded = secrets.map(|((name, place), origin)| {
+        let used = secrets.map(|((name, place), origin)| {
             let value = || self.value_now(context, &name, &origin);
             let code = codes.as_ref().and_then(|codes| Some(codes.of(&value()?)));
             UsedSecret { name, place, code }
         });
-        coded.collect()
+        used.collect()
     }
 
     /// The current value of a secret, whether or not it may be sent.

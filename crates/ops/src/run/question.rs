@@ -78,12 +78,12 @@ impl QuestionLayout {
 
     /// The lines directly above the prompt.
     pub fn above_prompt(&self, waiting: &WaitingView) -> Vec<String> {
-        let lines = self.summary(waiting).into_iter();
+        let lines = QuestionLayout::summary(waiting).into_iter();
         lines.flat_map(|line| untrusted::fold(&line, self.gutter, self.width)).collect()
     }
 
     /// How many requests go where.
-    fn summary(&self, waiting: &WaitingView) -> Vec<String> {
+    fn summary(waiting: &WaitingView) -> Vec<String> {
         if !matches!(waiting.kind, WaitingKind::Approval) {
             return Vec::new();
         }
@@ -166,13 +166,12 @@ impl Page {
     }
 
     fn heading(&mut self, waiting: &WaitingView) {
-        let mut heading = kind_and_step(waiting);
+        let heading = kind_and_step(waiting);
         let Some(source) = &waiting.source else {
             self.own(&heading);
             return;
         };
-        heading.push_str(&format!(" of {}", name(&source.workflow)));
-        self.own(&heading);
+        self.own(&format!("{heading} of {}", name(&source.workflow)));
         self.own(&format!("run {}", name(&source.run_id)));
         if !source.folder.is_empty() {
             self.own("in the folder:");
@@ -351,7 +350,7 @@ impl Page {
             let words: Vec<&str> = waiting.choices.iter().map(|choice| choice.words()).collect();
             self.own(&format!("you can say: {}", words.join(", ")));
         }
-        for line in self.layout.summary(waiting) {
+        for line in QuestionLayout::summary(waiting) {
             self.own(&line);
         }
     }

@@ -557,7 +557,7 @@ impl WaitingView {
                 });
                 let asked = plain(Some(key.as_str()), failure.message().into_owned());
                 let choices = SettleOutcome::of_request();
-                WaitingView { sent, may_arrive_until_ms, choices, ..asked }
+                WaitingView { choices, sent, may_arrive_until_ms, ..asked }
             }
             Waiting::Exhausted { key, issues } => {
                 let last = issues.first().map(|issue| format!(": {}", issue.message));

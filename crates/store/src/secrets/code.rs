@@ -24,13 +24,15 @@ impl SecretCodes {
     ///
     /// # Errors
     /// If the key cannot be read or written.
+    ///
+    /// # Panics
+    /// Never: HMAC takes keys of any length.
     pub fn open(data: &Path) -> Result<SecretCodes, RunsError> {
-        let key = match derived_key(data, PURPOSE)? {
-            Some(key) => key,
-            None => {
-                let _lock = Lock::of(data)?;
-                derived_key_or_made(data, PURPOSE)?
-            }
+        let key = if let Some(key) = derived_key(data, PURPOSE)? {
+            key
+        } else {
+            let _lock = Lock::of(data)?;
+            derived_key_or_made(data, PURPOSE)?
         };
         let keyed = Hmac::new_from_slice(&key).expect("HMAC takes keys of any length");
         Ok(SecretCodes(keyed))
