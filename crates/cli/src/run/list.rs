@@ -173,8 +173,8 @@ struct InboxRun {
     next: Option<NextAction>,
 }
 
-/// `milepost inbox`: what is waiting for a person, in every folder. With `--watch`, it goes on until
-/// it is interrupted or nobody reads.
+/// `milepost inbox`: what is waiting for a person, in every folder. With `--watch`, it goes on
+/// until it is interrupted or nobody reads.
 pub(crate) fn inbox(args: &InboxArgs, terminal: &mut Terminal) -> CliResult {
     let session = CliSession::open(terminal)?;
     let mut view = read_inbox(&session)?;

@@ -307,7 +307,8 @@ fn waiting_for_a_person_takes_none_of_a_runs_time() {
         rig.pass(3 * 86_400_000);
         rig.handle(InterpreterInput::Tick);
         assert_eq!(rig.waiting().len(), 1, "it still asks");
-        rig.decide("ok", true);
+        let decided = rig.decision("ok", true);
+        rig.send(Signal::Decide(decided));
         let left = START_MS + 3 * 86_400_000 + deadline.min(2_000);
         assert_eq!(rig.interpreter.wakes_at(), Some(left));
         rig.pass(2_000).settle();

@@ -130,7 +130,7 @@ impl Page {
     }
 
     fn heading(&mut self, waiting: &WaitingView) {
-        let mut heading = kind_and_step(waiting);
+        let heading = kind_and_step(waiting);
         let Some(source) = &waiting.source else {
             self.own(&heading);
             return;
@@ -150,7 +150,7 @@ impl Page {
 
     fn approval(&mut self, waiting: &WaitingView) {
         self.heading(waiting);
-        self.own("the workflow asks:");
+        self.own("the question:");
         self.theirs(&waiting.message);
         if let Some(submitted) = &waiting.submitted {
             self.submitted("what was handed in:", submitted);
@@ -588,7 +588,7 @@ mod tests {
                 "run run_1",
                 "in the folder:",
                 "title:",
-                "the workflow asks:",
+                "the question:",
                 "what was handed in:",
                 "the form asks for:",
                 "only these may answer:",
@@ -630,7 +630,7 @@ mod tests {
             │ some text
             title:
             │ some text
-            the workflow asks:
+            the question:
             │ some text
             what was handed in:
             │ some text
