@@ -86,7 +86,7 @@ fn keys_are_shown_with_their_effective_values() {
     let expected = json!({"key": "budget.writes", "value": 5, "from": "project", "path": path});
     assert_eq!(one, expected);
     let all = config(&place, "get --json", &[]).ends(0).quiet().json();
-    assert_eq!(all["settings"].as_array().map(Vec::len), Some(11));
+    assert_eq!(all["settings"].as_array().map(Vec::len), Some(10));
 }
 
 #[test]

@@ -5,9 +5,11 @@
 //! digests, or it is quoted: what workflows, APIs and agents wrote stands behind a gutter. The last
 //! lines repeat where the requests go, so that they stand next to the prompt.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_engine::view::WaitingKind;
+use milepost_model::secret::known_secrets;
 use milepost_model::suggest::count;
 use milepost_model::untrusted::{self, GUTTER};
 use url::Url;
@@ -43,7 +45,7 @@ impl QuestionLayout {
 
     /// Quotes text that others wrote.
     pub fn quoted(&self, text: &str) -> String {
-        untrusted::quote(text, self.gutter, self.width).rows.join("\n")
+        untrusted::quote(&known_secrets::shown(text), self.gutter, self.width).rows.join("\n")
     }
 
     /// A question with everything needed to answer it; what is long is shortened.
@@ -58,6 +60,7 @@ impl QuestionLayout {
     }
 
     fn page(&self, waiting: &WaitingView) -> Page {
+        let waiting = &*masked(waiting);
         let (lines, is_quoting, is_cut) = (Vec::new(), false, false);
         let mut page = Page { layout: *self, lines, is_quoting, is_cut };
         match waiting.kind {
@@ -78,9 +81,20 @@ impl QuestionLayout {
 
     /// The lines directly above the prompt.
     pub fn above_prompt(&self, waiting: &WaitingView) -> Vec<String> {
-        let lines = summary(waiting).into_iter();
+        let lines = summary(&masked(waiting)).into_iter();
         lines.flat_map(|line| untrusted::fold(&line, self.gutter, self.width)).collect()
     }
+}
+
+/// A question without secrets. It is masked before anything in it is cut or folded, because a part of
+/// a secret would not be found.
+fn masked(waiting: &WaitingView) -> Cow<'_, WaitingView> {
+    if known_secrets::mask().is_none() {
+        return Cow::Borrowed(waiting);
+    }
+    let value = serde_json::to_value(waiting).map(known_secrets::shown_value);
+    let shown = value.and_then(serde_json::from_value);
+    shown.map_or(Cow::Borrowed(waiting), Cow::Owned)
 }
 
 /// A question under construction.
