@@ -27,6 +27,10 @@ impl Caller for Yes {
         Some(true)
     }
 
+    fn kind(&self) -> CallerKind {
+        CallerKind::Person
+    }
+
     fn cancelled(&self) -> bool {
         false
     }
@@ -73,7 +77,8 @@ impl Place {
     }
 
     fn call_as(&self, call: &dyn Caller, name: &str, arguments: Value) -> Result<Value, Problem> {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("a runtime");
         let answer = self.operations.call_and_wait(name, call, arguments);
         let answer = runtime.block_on(answer)?;
         Ok(serde_json::from_str(answer.json()).expect("JSON"))
@@ -226,8 +231,8 @@ fn a_deletion_needs_a_yes_and_can_be_taken_back() {
     let place = Place::new();
     place.save(ONE);
     let arguments = json!({"workflow_id": "greet"});
-    let problem = place.refused("workflow.delete", arguments.clone());
-    assert_eq!(problem.code, Code::ConfirmationRequired);
+    let asked = place.call("workflow.delete", arguments.clone());
+    assert_eq!(asked["waiting"][0]["kind"], "approval", "{asked}");
     assert_eq!(place.text("greet.yaml"), ONE);
     let deleted = place.call_as(&Yes, "workflow.delete", arguments.clone()).expect("deleted");
     assert_eq!((&deleted["deleted"], &deleted["version"]), (&json!(true), &json!(version(ONE))));
