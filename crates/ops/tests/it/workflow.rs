@@ -34,10 +34,6 @@ impl Caller for Yes {
     fn cancelled(&self) -> bool {
         false
     }
-
-    fn kind(&self) -> CallerKind {
-        CallerKind::Agent
-    }
 }
 
 /// The operations of one user, whose runtime directory is `run`.
