@@ -62,7 +62,7 @@ fn keys_are_shown_with_their_effective_values() {
     let place = Place::new();
     place.check(
         &config(&place, "get", &[]),
-        &expect![[r#"
+        &expect![[r"
             KEY                  FROM     VALUE
             allow_private        default  none
             approvals.presence   default  elicitation
@@ -75,7 +75,7 @@ fn keys_are_shown_with_their_effective_values() {
             secrets.inputs_days  default  7
             source_roots         default  none
             --- 0
-        "#]],
+        "]],
     );
     place.put(OWN, "env_allow = ['A', 'B']\n[budget]\nwrites = 7\n");
     place.put(".milepost/config.toml", "[budget]\nwrites = 5\n");
