@@ -61,7 +61,8 @@ async def catalogs(call, yes):
         toggled = await call("catalog_set_enabled", catalog_id="shop", enabled=enabled)
         same((toggled["enabled"], toggled["command_count_after_toggle"]), (enabled, count))
     yes()
-    removed = await call("catalog_remove", catalog_id="shop", remove_manifest=True)
+    run = await call("catalog_remove", catalog_id="shop", remove_manifest=True)
+    removed = run["final_output"]
     same((removed["removed_catalog_id"], removed["manifest_removed"]), ("shop", True))
 
 
@@ -105,7 +106,8 @@ async def workflows(client, call, order, yes):
     seen = await call("workflow_status", run_id=run["run_id"])
     same(seen["final_output"], run["final_output"])
     yes()
-    same((await call("workflow_purge_history", **fetches))["removed"], 1)
+    purged = await call("workflow_purge_history", **fetches)
+    same(purged["final_output"]["removed"], 1)
     failed = await call("workflow_run", manifest=workflow("fails"), wait_s=20)
     plan = await call(failed["next"]["tool"], **failed["next"]["arguments"])
     same(len(plan["plan"]), 1)
@@ -113,7 +115,7 @@ async def workflows(client, call, order, yes):
     same(again["run"]["status"], "failed")
     asks = await call("workflow_run", manifest=workflow("asks"), wait_s=20)
     same(asks["next"]["tool"], "workflow_submit")
-    yes()
+    # An agent may stop what an agent started.
     canceled = await call("workflow_cancel", operation_id=asks["run_id"])
     same(canceled["status"], "canceled")
     yes()

@@ -143,7 +143,9 @@ fn output(schema: &Value) -> Value {
         for name in required.iter().filter(is_choice) {
             fields.insert((*name).to_owned(), json!({"type": "boolean"}));
         }
-        always.push(required);
+        if !always.contains(&required) {
+            always.push(required);
+        }
     }
     always.push(vec![ERROR]);
     // An alternative that has all the fields of another alternative adds nothing.

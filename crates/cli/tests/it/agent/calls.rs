@@ -51,9 +51,8 @@ fn a_run_is_canceled_by_either_name_of_its_id() {
     let mut agent = Agent::connect(&place, &[]);
     for name in ["operation_id", "run_id"] {
         let run = agent.call("workflow_run", &json!({"manifest": ASKS, "wait_s": 20}));
-        let refused = agent.refused("workflow_cancel", &json!({name: run["run_id"]}));
-        assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{name}");
-        let canceled = agent.call("workflow_cancel", &refused["next"]["arguments"]);
+        // An agent may stop what an agent started.
+        let canceled = agent.call("workflow_cancel", &json!({name: run["run_id"]}));
         assert_eq!(canceled["status"], "canceled", "{name}");
     }
 }

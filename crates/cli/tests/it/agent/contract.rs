@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::Agent;
+use super::{Agent, say};
 use crate::Place;
 
 const TABLE: &str = include_str!("../../contract.tsv");
@@ -215,10 +215,9 @@ fn every_tool_answers_what_the_contract_says() {
     let purge = json!({"input_keys": ["order"]});
     assert_eq!(agent.call("workflow_purge_history", &purge), nothing);
     let purge = json!({"workflow_id": "give-back", "input_keys": ["why"]});
-    let asked = agent.refused("workflow_purge_history", &purge);
-    let purged = agent.call("workflow_purge_history", &asked["next"]["arguments"].clone());
+    let run = agreed(&place, "workflow_purge_history", &purge);
     let entry = json!({"workflow_id": "give-back", "input_key": "why", "values": 1});
-    assert_eq!(purged, json!({"removed": 1, "entries": [entry]}));
+    assert_eq!(run["final_output"], json!({"removed": 1, "entries": [entry]}));
     let purge = json!({"workflow_id": "give-back"});
     assert_eq!(agent.call("workflow_purge_history", &purge), nothing);
 }
@@ -249,11 +248,27 @@ fn catalogs(place: &Place, agent: &mut Agent) {
     has(&seen, &["catalog_id", "enabled"]);
     assert_eq!(seen["command_count_after_toggle"], 0);
     let removed = json!({"catalog_id": seen["catalog_id"], "remove_manifest": true});
-    let asked = agent.refused("catalog_remove", &removed);
-    let seen = agent.call("catalog_remove", &asked["next"]["arguments"].clone());
-    has(&seen, &["removed_catalog_id", "remaining_catalog_count"]);
+    let asked = agent.call("catalog_remove", &removed);
+    assert_eq!(asked["waiting"][0]["kind"], "approval", "{asked}");
+    let run = agreed(place, "catalog_remove", &removed);
+    let seen = &run["final_output"];
+    has(seen, &["removed_catalog_id", "remaining_catalog_count"]);
     assert_eq!(seen["manifest_removed"], true);
     agent.call("catalog_import_openapi", &wish);
+}
+
+/// Calls a tool with a client whose person agrees.
+fn agreed(place: &Place, tool: &str, arguments: &Value) -> Value {
+    let can = json!({"elicitation": {}});
+    let mut agent = Agent::with(place, &[], "2025-06-18", &can);
+    let params = json!({"name": tool, "arguments": arguments});
+    let call = json!({"jsonrpc": "2.0", "id": "r", "method": "tools/call", "params": params});
+    agent.client.say(&call);
+    let question = agent.client.hear();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let yes = json!({"action": "accept", "content": {"approve": true}});
+    say(&mut agent.client, &question, &yes);
+    agent.client.hear()["result"]["structuredContent"].take()
 }
 
 #[test]

@@ -117,6 +117,10 @@ fn a_run_keeps_its_secret_whichever_part_of_a_process_continues_it() {
             answer(201, &json!({"id": "p1"}))
         });
         let place = depot(&server);
+        let folder = place.root.path().join("home/.config/milepost");
+        std::fs::create_dir_all(&folder).expect("makes a folder");
+        let allows = "[policy]\nwrites = \"allow\"\n";
+        std::fs::write(folder.join("config.toml"), allows).expect("writes");
         // A process that finds runs at startup drives runs from the beginning.
         place.put("quick.yaml", "workflow: quick\nsteps: [{id: a, set: {b: 1}}]\n");
         place.run(["run", "quick.yaml"]).ends(0);

@@ -143,11 +143,12 @@ fn every_tool_answers_as_recorded() {
     expect_file!["golden.txt"].assert_eq(&said.text);
 }
 
-/// Repeats a call that was refused for lack of confirmation, this time with it.
-fn agreed(said: &mut Transcript, tool: &str, arguments: &Value) {
-    let refused = said.call(tool, arguments);
-    assert_eq!(refused["error_code"], "CONFIRMATION_REQUIRED", "{refused}");
-    said.call(tool, &refused["next"]["arguments"]);
+/// Calls a tool that asks a person first, and one that fails.
+fn asks(said: &mut Transcript, tool: &str, arguments: &Value, wrong: &Value) {
+    let asked = said.call(tool, arguments);
+    assert_eq!(asked["waiting"][0]["kind"], "approval", "{asked}");
+    let refused = said.call(tool, wrong);
+    assert!(refused["error_code"].is_string(), "{refused}");
 }
 
 fn catalogs(place: &Place, said: &mut Transcript) {
@@ -198,8 +199,9 @@ fn workflows(said: &mut Transcript) {
     said.call("workflow_rename", &json!({"workflow_id": "gets", "new_id": "other"}));
     said.call("workflow_purge_history", &json!({"workflow_id": "fetches"}));
     said.call("workflow_purge_history", &json!({}));
-    agreed(said, "workflow_delete", &json!({"workflow_id": "fetches"}));
-    agreed(said, "catalog_remove", &json!({"catalog_id": "shop"}));
+    asks(said, "workflow_delete", &json!({"workflow_id": "fetches"}), &nobody);
+    let shop = json!({"catalog_id": "shop"});
+    asks(said, "catalog_remove", &shop, &json!({"catalog_id": "nobody"}));
 }
 
 fn runs(said: &mut Transcript) {
@@ -217,7 +219,8 @@ fn runs(said: &mut Transcript) {
     said.call("workflow_resume", &failed["next"]["arguments"]);
     said.call("workflow_resume", &json!({"run_id": failed["run_id"], "from": "nothing"}));
     let asks = said.call("workflow_run", &json!({"manifest": ASKS, "wait_s": 20}));
-    agreed(said, "workflow_cancel", &json!({"operation_id": asks["run_id"]}));
+    said.call("workflow_cancel", &json!({"operation_id": asks["run_id"]}));
+    said.call("workflow_cancel", &json!({"operation_id": "run_nobody"}));
 }
 
 fn tasks(said: &mut Transcript) {
