@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::crash::THINGS;
+use crate::rogue::terminal;
 use crate::runs::in_terminal;
 use crate::server::{Server, json as answer};
 use crate::{Place, Ran};
@@ -201,9 +202,14 @@ fn client(place: &Place, arguments: &[&str]) -> Client {
 fn a_server_whose_client_leaves_waits_for_a_write() {
     for arguments in [&["--surface", "workflows"][..], &["--surface", "workflowlookup"]] {
         let (server, place) = things();
+        // A text that no person has reviewed would ask before its first write.
+        place.workflow("save two.yaml").ends(0);
+        let reviewed = terminal(&place, "workflow review two", &["y"]);
+        assert_eq!(reviewed.code, 0, "{}", reviewed.out);
         let mut client = client(&place, arguments);
-        let manifest = json!({"name": "workflow.run", "arguments": {"manifest": TWO, "wait_s": 0}});
-        let started = client.call("tools/call", &manifest);
+        let saved = json!({"workflow_id": "two", "wait_s": 0});
+        let start = json!({"name": "workflow.run", "arguments": saved});
+        let started = client.call("tools/call", &start);
         assert_ne!(started["isError"], true, "{started}");
         until_seen(&server, 1);
         assert_eq!(client.close().code, Some(0));

@@ -372,13 +372,26 @@ fn a_rule_added_later_stops_no_run() {
     are_brought_to_their_ends(&stage, CALLS);
 }
 
-/// A run that is resumed after its deadline sends nothing.
+/// A run that is resumed after its deadline sends nothing. If it has to ask a person about an
+/// unknown outcome first, it times out once that is answered: only the time after the question
+/// does not count.
 #[test]
 fn a_run_past_its_deadline_sends_nothing() {
     let stage = Stage::new("calls");
-    for name in ["call-backoff", "call-killed-write", "call-killed-read"] {
+    let decide = ("decide RUN --outcome did-not-happen", &["y"][..], 1);
+    for (name, question) in
+        [("call-backoff", None), ("call-killed-write", Some(decide)), ("call-killed-read", None)]
+    {
         let run = stage.find(name);
-        stage.act(run, ("resume RUN", &[], 1), MONTH_MS);
+        if let Some(decide) = question {
+            stage.act(run, ("resume RUN", &[], 4), MONTH_MS);
+            let shown = stage.show(run);
+            assert_eq!(shown["waiting"][0]["kind"], "decision", "{name}: {shown}");
+            assert_eq!(stage.writes(), [""; 0], "{name}");
+            stage.act(run, decide, MONTH_MS + LATER_MS);
+        } else {
+            stage.act(run, ("resume RUN", &[], 1), MONTH_MS);
+        }
         let shown = stage.show(run);
         assert_eq!(shown["problem"]["code"], "RUN_TIMEOUT", "{name}: {shown}");
     }
