@@ -149,7 +149,7 @@ impl Page {
             self.own(&heading);
             return;
         };
-        heading = format!("{heading} of {}", name(&source.workflow));
+        let heading = format!("{heading} of {}", name(&source.workflow));
         self.own(&heading);
         self.own(&format!("run {}", name(&source.run_id)));
         if !source.folder.is_empty() {
