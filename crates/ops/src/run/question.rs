@@ -144,7 +144,7 @@ impl Page {
     }
 
     fn heading(&mut self, waiting: &WaitingView) {
-        let mut heading = kind_and_step(waiting);
+        let heading = kind_and_step(waiting);
         let Some(source) = &waiting.source else {
             self.own(&heading);
             return;
