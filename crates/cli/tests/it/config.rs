@@ -137,11 +137,21 @@ fn values_that_could_not_be_read_back_are_not_written() {
         "]],
     );
     place.check(
+        &config(&place, "get http_calls", &[]),
+        &expect![[r"
+            --- 2
+            error[PARAMS_INVALID]: there is no key `http_calls` in the configuration
+            hint: did you mean `budget.http_calls`?
+            more: milepost docs PARAMS_INVALID
+        "]],
+    );
+    // Two tables have this name.
+    place.check(
         &config(&place, "get writes", &[]),
         &expect![[r"
             --- 2
             error[PARAMS_INVALID]: there is no key `writes` in the configuration
-            hint: did you mean `budget.writes`?
+            hint: `milepost config get` lists all keys
             more: milepost docs PARAMS_INVALID
         "]],
     );

@@ -173,6 +173,8 @@ fn a_plan_shows_the_exact_requests() {
             2  2     ok     approve   look       yes, its condition is true
             3  3     again  run POST  ok         yes
             3 steps in 3 waves, at most 1 at a time
+            what this run can change and call:
+              POST http://127.0.0.1:[PORT]/v1/orders (once)
             --- 0
         "]],
     );

@@ -82,6 +82,22 @@ fn read(text: &str) -> (i64, Vec<View>) {
 
 impl Journal {
     fn open(name: &str) -> Journal {
+        let journal = Journal::open_as_it_was(name);
+        let file = journal.config();
+        if let Ok(text) = fs::read_to_string(&file) {
+            let kept: Vec<&str> =
+                text.lines().filter(|line| !line.starts_with("unattended = ")).collect();
+            fs::write(file, kept.join("\n")).expect("writes");
+        }
+        journal
+    }
+
+    fn config(&self) -> PathBuf {
+        self.place.root.path().join("home/.config/milepost/config.toml")
+    }
+
+    /// With the configuration of that version, in which there may be a key that was replaced.
+    fn open_as_it_was(name: &str) -> Journal {
         let from = fixtures().join("0.1.0").join(name);
         let place = Place::new();
         let home = place.root.path().join("home");
@@ -298,6 +314,23 @@ fn a_rule_added_later_changes_no_view() {
     journal.say("workflow validate sound.yaml").ends(3);
     journal.say("run sound.yaml").ends(3);
     is_told_as_it_was(&journal);
+}
+
+/// A configuration in which texts are still approved by their names stops every run, and the
+/// message names what replaces the key.
+#[test]
+fn a_replaced_key_of_the_configuration_is_named() {
+    let journal = Journal::open_as_it_was("signed");
+    let text = fs::read_to_string(journal.config()).expect("reads");
+    assert!(text.contains("unattended = "), "{text}");
+    let before = journal.bytes();
+    journal
+        .place
+        .put("asking.yaml", "workflow: signed-policy\nsteps: [{id: ok, approve: Go on?}]\n");
+    let ran = journal.say("run asking.yaml");
+    assert_ne!(ran.code, 0, "{}", ran.out);
+    assert!(ran.err.contains("milepost workflow review --alone"), "{}", ran.err);
+    assert!(journal.bytes() == before, "nothing is written");
 }
 
 #[test]

@@ -250,10 +250,18 @@ impl Stage {
             journal.place.put(name, text);
         }
         let document = fixtures().join("depot.yaml");
-        let (document, url) = (document.to_str().expect("text"), &server.url);
-        let words = ["catalog", "import", document, "--overwrite", "--base-url", url];
-        journal.place.run(words).ends(0);
-        Stage { journal, server }
+        let (document, url) = (document.to_str().expect("text"), server.url.clone());
+        let words = ["catalog", "import", document, "--overwrite", "--base-url", &url];
+        let (line, is_signed) = (words.join(" "), name == "signed");
+        let stage = Stage { journal, server };
+        if is_signed {
+            // Where a PIN is set, only a terminal counts as the person.
+            let said = stage.at_terminal(&line, &[PIN], 0);
+            assert_eq!(said.code, 0, "{}", said.out);
+        } else {
+            stage.journal.place.run(words).ends(0);
+        }
+        stage
     }
 
     /// A run as recorded when the journal was written.
