@@ -8,6 +8,7 @@ use crate::environment;
 use crate::failure::CliResult;
 use crate::table;
 use crate::terminal::{Terminal, safe};
+use crate::terminal_user::TerminalUser;
 
 pub(crate) fn run(command: &ConfigCommand, terminal: &mut Terminal) -> CliResult {
     match command {
@@ -50,8 +51,8 @@ fn get(args: &ConfigGetArgs, terminal: &mut Terminal) -> CliResult {
 fn set(args: &ConfigSetArgs, terminal: &mut Terminal) -> CliResult {
     let locations = environment::locations()?;
     let mut configuration = Configuration::open(&locations, &environment::variable)?;
-    let value = args.value.as_deref();
-    let setting = configuration.set(&args.key, value)?;
+    let (user, value) = (TerminalUser::new(false, terminal.is_json()), args.value.as_deref());
+    let setting = configuration.set_for(&user, &locations, &args.key, value)?;
     terminal.answer(&setting, |terminal| {
         let (key, value, path) = (setting.key, safe(&shown(&setting.value)), safe(&setting.path));
         terminal.line(match args.value {

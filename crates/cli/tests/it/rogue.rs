@@ -123,8 +123,14 @@ impl Victim {
     }
 }
 
+/// Starts a run of the saved and reviewed workflow.
 fn start(place: &Place, code: i32) -> String {
-    let ran = place.run(["run", "asked.yaml", "--json"]).ends(code);
+    start_of(place, "asked", code)
+}
+
+/// Starts a run of a workflow with this id, or of the text in this file.
+fn start_of(place: &Place, workflow: &str, code: i32) -> String {
+    let ran = place.run(["run", workflow, "--json"]).ends(code);
     let run: Value = serde_json::from_str(ran.out.lines().last().expect("a line")).expect("JSON");
     run["run_id"].as_str().expect("an id").to_owned()
 }
@@ -463,7 +469,7 @@ fn words_of(text: &str) -> String {
 fn an_agent_that_says_so_is_told_to_stop() {
     let place =
         Place::with(&[("asked.yaml", "workflow: asked\nsteps: [{id: ok, approve: Go on?}]\n")]);
-    let run = start(&place, 4);
+    let run = start_of(&place, "asked.yaml", 4);
     let approve = format!("approve {run}");
     for variable in ["CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "AI_AGENT"] {
         let mut command = at_terminal(&place, &approve);
@@ -479,7 +485,7 @@ fn an_agent_that_says_so_is_told_to_stop() {
         &["decide", &run, "--outcome", "give-up"][..],
         &["reject", &run],
         &["person", "set-pin"],
-        &["config", "set", "approvals.unattended", "asked"],
+        &["config", "set", "policy.writes", "allow"],
         &["config", "set", "approvals.presence"],
         &["config", "set", "allow_private", "127.0.0.1"],
         &["config", "set", "budget.writes", "100"],

@@ -1,5 +1,9 @@
 //! `person.set_pin`: the PIN that decisions are signed with.
 
+use std::sync::Arc;
+
+use milepost_store::GrantError;
+
 use super::person;
 use crate::framework::PromptError;
 use crate::prelude::*;
@@ -44,9 +48,13 @@ async fn set_pin(writer: &Writer, call: &dyn Caller, _: Request) -> Result<Respo
         let hint = "nothing was changed; type the same PIN twice";
         return Err(Problem::new(Code::ParamsInvalid, "the two PINs differ", hint));
     }
-    // With a PIN, only signed grants count. What the person allowed before stays allowed.
+    // With a PIN, only signed grants count. What the person allowed before stays allowed, except
+    // what was signed with a PIN that is gone: the new one does not vouch for it.
     let grants = &writer.reader.grants;
-    let valid = grants.valid().or_problem()?;
+    let valid = match grants.valid() {
+        Err(GrantError::PersonMissing) => Arc::default(),
+        valid => valid.or_problem()?,
+    };
     kept.set_pin(&pin, old.as_ref()).or_problem()?;
     if !valid.is_empty() {
         grants.sign(&valid, &pin).or_problem()?;
