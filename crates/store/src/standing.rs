@@ -220,8 +220,8 @@ fn unsafe_user(locations: &Locations) -> Option<UnsafeFolder> {
     None
 }
 
-/// The closest ancestor that looks like the root of a checkout, or that configures a client, or else
-/// the working directory, unless that is nothing but the home directory.
+/// The closest ancestor that looks like the root of a checkout, or that configures a client, or
+/// else the working directory, unless that is nothing but the home directory.
 fn checkout(locations: &Locations) -> Option<&Path> {
     let is_root = |folder: &&Path| {
         limits::CHECKOUT_MARKS.iter().any(|name| fs::symlink_metadata(folder.join(name)).is_ok())

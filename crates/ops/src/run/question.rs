@@ -86,8 +86,8 @@ impl QuestionLayout {
     }
 }
 
-/// A question without secrets. It is masked before anything in it is cut or folded, because a part of
-/// a secret would not be found.
+/// A question without secrets. It is masked before anything in it is cut or folded, because a part
+/// of a secret would not be found.
 fn masked(waiting: &WaitingView) -> Cow<'_, WaitingView> {
     if known_secrets::mask().is_none() {
         return Cow::Borrowed(waiting);
