@@ -33,6 +33,8 @@ pub(crate) struct LoadedDocument {
     pub(crate) file: Option<PathBuf>,
     /// The workflow id, if the user gave the id and its directory keeps earlier versions.
     pub(crate) versioned: Option<WorkflowId>,
+    /// Its id in the library, if the user named it by that and not by a file.
+    pub(crate) listed: Option<String>,
     pub(crate) document: Arc<Document>,
 }
 
@@ -113,7 +115,7 @@ fn standard_input() -> CliResult<LoadedDocument> {
         false => Document::read(&bytes, None, world()),
     };
     let document = Arc::new(document);
-    Ok(LoadedDocument { name: STDIN.into(), file: None, versioned: None, document })
+    Ok(LoadedDocument { name: STDIN.into(), file: None, versioned: None, listed: None, document })
 }
 
 fn file(path: &Path) -> CliResult<LoadedDocument> {
@@ -128,6 +130,7 @@ fn file(path: &Path) -> CliResult<LoadedDocument> {
         name,
         file: Some(path.to_owned()),
         versioned: None,
+        listed: None,
         document: Arc::new(document),
     })
 }
@@ -159,7 +162,8 @@ fn of_entry(entry: &LibraryEntry) -> LoadedDocument {
     let name = entry.path.display().to_string();
     let versioned = (entry.source == SourceKind::Runtime).then_some(entry.document.id.as_deref());
     let versioned = versioned.flatten().and_then(|id| WorkflowId::parse(id).ok());
-    LoadedDocument { name, file, versioned, document: Arc::clone(&entry.document) }
+    let (listed, document) = (Some(entry.id.clone()), Arc::clone(&entry.document));
+    LoadedDocument { name, file, versioned, listed, document }
 }
 
 fn of_invalid(id: &str, invalid: &InvalidFile) -> CliResult<LoadedDocument> {
@@ -168,7 +172,8 @@ fn of_invalid(id: &str, invalid: &InvalidFile) -> CliResult<LoadedDocument> {
         let file = Some(invalid.path.clone());
         let versioned = invalid.path.starts_with(locations()?.runtime());
         let versioned = versioned.then(|| WorkflowId::parse(id).ok()).flatten();
-        return Ok(LoadedDocument { name, file, versioned, document: Arc::clone(document) });
+        let (listed, document) = (None, Arc::clone(document));
+        return Ok(LoadedDocument { name, file, versioned, listed, document });
     }
     Err(milepost_ops::invalid_file_problem(id, invalid).into())
 }

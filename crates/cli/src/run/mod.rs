@@ -45,10 +45,10 @@ pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CliResult {
         return detach(terminal);
     }
     let session = CliSession::open(terminal)?;
-    let (manifest, inputs) = manifest_and_inputs(args)?;
+    let ChosenWorkflow { manifest, workflow_id, inputs } = ChosenWorkflow::of(args)?;
     let about = |failure: CliError| failure.about(&args.target);
     if args.dry_run {
-        let request = Request { manifest, inputs, ..Request::default() };
+        let request = Request { manifest, workflow_id, inputs };
         let rendered = session.run::<PreviewRequests>(request).map_err(about)?;
         return terminal.answer(&rendered, |terminal| {
             workflow::plan::show_requests(&rendered, terminal);
@@ -56,6 +56,7 @@ pub(crate) fn start(args: &RunArgs, terminal: &mut Terminal) -> CliResult {
     }
     let request = StartRequest {
         manifest,
+        workflow_id,
         inputs,
         mock: args.mock,
         relaxed: args.durability == DurabilityChoice::Relaxed,
@@ -105,22 +106,36 @@ fn cannot_start(error: &io::Error) -> Problem {
     Problem::new(Code::Internal, message, "run the command without `--detach`")
 }
 
-/// The workflow to run and the values of its inputs.
-fn manifest_and_inputs(args: &RunArgs) -> CliResult<(Option<Value>, Map<String, Value>)> {
-    // The declarations are needed only for inputs; the operation reads the source anyway.
-    if args.given.is_empty()
-        && let Some(text) = document::file_text(&args.target)
-    {
-        return Ok((Some(Value::from(text)), Map::new()));
+/// The workflow to run, as its text or as its id, and the values of its inputs.
+struct ChosenWorkflow {
+    manifest: Option<Value>,
+    workflow_id: Option<String>,
+    inputs: Map<String, Value>,
+}
+
+impl ChosenWorkflow {
+    fn of(args: &RunArgs) -> CliResult<ChosenWorkflow> {
+        // The declarations are needed only for inputs; the operation reads the source anyway.
+        if args.given.is_empty()
+            && let Some(text) = document::file_text(&args.target)
+        {
+            let (manifest, inputs) = (Some(Value::from(text)), Map::new());
+            return Ok(ChosenWorkflow { manifest, workflow_id: None, inputs });
+        }
+        let loaded = document::load(&args.target)?;
+        let workflow = loaded.document.workflow.as_ref();
+        let inputs = match workflow {
+            Some(workflow) => args.given.read(workflow)?,
+            // Starting the run reports what is wrong with the workflow.
+            None => Map::new(),
+        };
+        // A review counts for an agent only if it names the workflow by its id.
+        if let Some(id) = loaded.listed {
+            return Ok(ChosenWorkflow { manifest: None, workflow_id: Some(id), inputs });
+        }
+        let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
+        Ok(ChosenWorkflow { manifest, workflow_id: None, inputs })
     }
-    let loaded = document::load(&args.target)?;
-    let inputs = match &loaded.document.workflow {
-        Some(workflow) => args.given.read(workflow)?,
-        // Starting the run reports what is wrong with the workflow.
-        None => Map::new(),
-    };
-    let manifest = loaded.document.source.as_ref().map(|source| Value::from(source.text()));
-    Ok((manifest, inputs))
 }
 
 /// `milepost show`.
