@@ -116,12 +116,16 @@ impl Mask {
 
     /// Whether the text contains a secret.
     pub fn finds(&self, text: &str) -> bool {
-        self.search(text.as_bytes(), true).next().is_some()
+        self.finds_in(text.as_bytes(), true)
     }
 
     /// Whether the bytes contain a secret.
     pub fn finds_bytes(&self, bytes: &[u8]) -> bool {
-        self.search(bytes, false).next().is_some()
+        self.finds_in(bytes, false)
+    }
+
+    fn finds_in(&self, bytes: &[u8], is_text: bool) -> bool {
+        self.search(bytes, is_text).next().is_some() || self.backslashed(bytes).is_some()
     }
 
     /// The secrets in a text, in order; they do not overlap.
@@ -183,11 +187,34 @@ impl Mask {
             out.extend_from_slice(mark(found.name).as_bytes());
             done = found.at.end;
         }
-        if done == 0 {
+        if done > 0 {
+            out.extend_from_slice(&bytes[done..]);
+        } else if self.backslashed(bytes).is_none() {
             return Cow::Borrowed(bytes);
+        } else {
+            out.extend_from_slice(bytes);
         }
-        out.extend_from_slice(&bytes[done..]);
+        while let Some((at, name)) = self.backslashed(&out) {
+            out.splice(at, mark(name).into_bytes());
+        }
         Cow::Owned(out)
+    }
+
+    /// A secret with backslashes, as it is or as a JSON string. Where such a value ends, its last
+    /// backslashes can also be read as escapes of each other, so the search may have passed it over.
+    fn backslashed(&self, bytes: &[u8]) -> Option<(Range<usize>, &str)> {
+        let values = self.secrets.iter().filter(|(_, secret)| {
+            secret.reveal().contains('\\') && self.strength.is_enough(secret.reveal())
+        });
+        let mut found = values.flat_map(|(name, secret)| {
+            let quoted = Value::from(secret.reveal()).to_string();
+            let inner = quoted[1..quoted.len() - 1].to_owned();
+            [inner, secret.reveal().to_owned()].map(|form| (name, form))
+        });
+        found.find_map(|(name, form)| {
+            let at = bytes.windows(form.len()).position(|part| part == form.as_bytes())?;
+            Some((at..at + form.len(), name.as_str()))
+        })
     }
 
     fn search<'m>(&'m self, text: &'m [u8], is_text: bool) -> Search<'m> {

@@ -85,7 +85,7 @@ const fn case(name: &'static str, before: &'static [&'static str], command: &'st
 }
 
 /// Commands that cannot fail.
-pub(super) const LONE: [&str; 3] = ["config path", "mcp budget", "workflow sources"];
+pub(super) const LONE: [&str; 4] = ["config path", "mcp budget", "untrust", "workflow sources"];
 
 /// Two versions of a workflow.
 const TWICE: [&str; 2] = ["workflow save sound.yaml", "workflow save sounder.yaml --overwrite"];
@@ -297,6 +297,14 @@ pub(super) const CASES: &[Case] = &[
     case("untrust", &["init"], "untrust"),
     case("untrust-own", &[], "untrust"),
     case("grants-none", &[], "grants"),
+    case(
+        "grants-revoke",
+        &[
+            "catalog import depot.yaml --vendor depot",
+            "secret allow SHOP_TOKEN --command listParts --field headers.X-Token",
+        ],
+        "grants revoke daae58ba7289",
+    ),
     case("grants-revoke-none", &[], "grants revoke 4f1c09"),
     Case {
         typed: &["y"],
