@@ -99,7 +99,8 @@ impl Mask {
         if value.trim() != value {
             self.add_value(index, value.trim());
         }
-        if self.forms.len() > before {
+        let is_sought = value.contains('\\') && self.strength.is_enough(value);
+        if self.forms.len() > before || is_sought {
             self.secrets.push((name.to_owned(), secret.clone()));
         }
     }
