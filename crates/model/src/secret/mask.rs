@@ -202,7 +202,8 @@ impl Mask {
     }
 
     /// A secret with backslashes, as it is or as a JSON string. Where such a value ends, its last
-    /// backslashes can also be read as escapes of each other, so the search may have passed it over.
+    /// backslashes can also be read as escapes of each other, so the search may have passed it
+    /// over.
     fn backslashed(&self, bytes: &[u8]) -> Option<(Range<usize>, &str)> {
         let values = self.secrets.iter().filter(|(_, secret)| {
             secret.reveal().contains('\\') && self.strength.is_enough(secret.reveal())
